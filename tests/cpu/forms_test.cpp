@@ -168,7 +168,7 @@ protected:
     // Chooses forms where reciprocals pay from `reciprocal_elements` elements on.
     int choose(int64_t reciprocal_elements, hewn::Plan *made = nullptr) {
         kernel_ = {};
-        variant_.plan = {};
+        variant_.knobs = {};
         variant_.knobs.box_bytes = 1 << 20;
         variant_.knobs.stream_bytes = variant_.knobs.parallel_bytes = 1 << 30;
         variant_.knobs.reciprocal_elements = reciprocal_elements;
