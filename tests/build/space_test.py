@@ -568,9 +568,9 @@ class BenchmarkTest(Recording):
         self.assertIn(" configurations, 3 runs; the present one has 0.600", lines[0])
         self.assertRegex(lines[4], r"^\| ordered \| 1.000 \| 2 \| \d+ s \|$")
         self.assertRegex(lines[5], r"^\| poor \| 0.286 \| never \| never \|$")
-        for optimiser, says in [(lambda run, seed: None, "lazy, seed 0, .*: .* evaluated nothing"),
-                                (lambda run, seed: run.nothing, "lazy, seed 0, .*: AttributeError")]:
-            with self.assertRaisesRegex(benchmark.OptimiserError, says):
+        for optimiser, says in [(lambda run, seed: None, ".* evaluated nothing"),
+                                (lambda run, seed: run.nothing, "AttributeError")]:
+            with self.assertRaisesRegex(benchmark.OptimiserError, f"lazy, seed 0, .*: {says}"):
                 benchmark.compare([self.tuner], {"lazy": optimiser}, 3, 1)
 
     def test_errors_that_an_optimiser_handles(self):
@@ -623,7 +623,9 @@ class OwnOptimiserTest(Folder):
         table = process.communicate()[0]
         self.assertEqual(process.returncode, 0, told.decode())
         self.assertIn("| mine:search |", table)
-        self.assertRegex(told.decode(), r"\r.*benchmark: 6 of 6 runs, \d+:\d\d so far, about 0:00 left")
+        self.assertRegex(told.decode(), r"\r.*benchmark: \d+:\d\d so far, about "
+                                        r"0:00 left; 6 of 6 runs")
+        self.assertNotIn("it/s", told.decode())  # the line is ours, not tqdm's
         (outcome,) = json.loads((self.folder / "out/benchmark.json").read_text())
         self.assertEqual(list(outcome["optimisers"]), ["random", "tpe", "mine:search"])
         mean = outcome["optimisers"]["mine:search"]["mean"]

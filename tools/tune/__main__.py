@@ -36,8 +36,9 @@ def main():
     if options.command == "merge":
         return merge(options)
     if options.command == "benchmark":
-        return benchmark.main(options.files, benchmark.chosen(options.optimisers, options.optimiser),
-                              options.evaluations, options.repeats, options.objective, options.out)
+        optimisers = benchmark.chosen(options.optimisers, options.optimiser)
+        return benchmark.main(options.files, optimisers, options.evaluations, options.repeats,
+                              options.objective, options.out)
     signatures = [f"{op}_{signature}" for op in options.op
                   for signature in options.signature] or options.signature
     if options.command == "export-space":

@@ -171,7 +171,8 @@ def parser_of(command):
     about, add = COMMANDS[command]
     name = "tune.sh" if command == "search" else f"tune.sh {command}"
     parser = argparse.ArgumentParser(prog=name, allow_abbrev=False,
-                                     description=f"{about[0].upper()}{about[1:]}. docs/tuning.md tells more.")
+                                     description=f"{about[0].upper()}{about[1:]}. docs/tuning.md "
+                                                 "tells more.")
     add(parser)
     if command != "merge":
         parser.add_argument("--set-up", action="store_true",
@@ -180,8 +181,8 @@ def parser_of(command):
 
 
 def arguments(words):
-    """The options that the words give; `command` is one of COMMANDS. Ends the program where they are
-    wrong, and after --help."""
+    """The options that the words give; `command` is one of COMMANDS. Ends the program where they
+    are wrong, and after --help."""
     named = bool(words) and not words[0].startswith("-")
     command = words[0] if named else "search"
     if command not in COMMANDS:

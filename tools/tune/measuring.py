@@ -92,13 +92,13 @@ def weight(kernel):
 
 def search_left(build, i, journal, took, step, available):
     """Seconds that the search still takes, `took` seconds after kernel `i` began. `available`: what
-    is left of the budget, which ends the search. Later kernels are expected to take as long as
-    those before, by weight."""
+    is left of the budget, which ends the search after this kernel. Later kernels are expected to
+    take as long as those before, by weight."""
     before = sum(weight(kernel) for kernel in build.kernels if kernel.name in journal.outcomes)
     after = sum(weight(kernel) for kernel in build.kernels[i + 1:]
                 if kernel.name not in journal.outcomes)
     pace = (journal.spent + took + step.left) / (before + weight(build.kernels[i]))
-    return max(0, min(available, step.left + after * pace))
+    return max(step.left, min(available, step.left + after * pace))
 
 
 def tune(options, build, runner, provenance, journal):

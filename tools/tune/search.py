@@ -135,8 +135,8 @@ class Journal:
 
 
 class Step(NamedTuple):
-    """How far the search for one kernel is: `done` of `total` candidates, the same in words with the
-    best so far, and the seconds that it still takes."""
+    """How far the search for one kernel is: `done` of `total` candidates, the same in words with
+    the best so far, and the seconds that it still takes."""
 
     done: int
     total: int
@@ -324,9 +324,9 @@ class Search:
             if best:
                 leader = f"best {best['gain']:.3f} {knob_text(best['knobs'])}"
             slowest = max(slowest, time.monotonic() - batch_started)
-            # The finals take about two batches.
-            left = min(max(0, deadline - time.monotonic()),
-                       pace.seconds(new, len(self.unknown(candidates))) + 2 * slowest)
+            finals = 2 * slowest  # about two batches, also when the deadline has passed
+            left = max(finals, min(deadline - time.monotonic(), finals + pace.seconds(
+                new, len(self.unknown(candidates)))))
             self.report(Step(len(done), len(candidates), f"{len(done)} of {len(candidates)} "
                              f"candidates ({'grid' if grid else 'Optuna'}), {leader}", left))
             # There must be time for another batch and for the finals, which take about two.

@@ -26,8 +26,8 @@ WRONG = 10  # optimisers are told that a wrong configuration takes so many times
 
 
 class Stop(BaseException):
-    """The optimiser has had its evaluations. It is no Exception, so that an optimiser's own handling
-    of errors does not catch it."""
+    """The optimiser has had its evaluations. It is no Exception, so that an optimiser's own
+    handling of errors does not catch it."""
 
 
 class OptimiserError(RuntimeError):
@@ -75,7 +75,7 @@ class Run:
         return spent + [math.inf] * (self.evaluations - len(spent))
 
 
-# ---- Optimisers: each gets a Run and a seed, and goes on until Stop or until it has nothing left ----
+# ---- Optimisers: each gets a Run and a seed, and goes on until Stop or until it has nothing left
 
 def optuna_sampler(name, **options):
     def optimise(run, seed):
@@ -179,9 +179,9 @@ def chosen(built_in, own_names):
 
 def runs_of(spaces, optimisers, evaluations, repeats):
     """The runs of each of the optimisers, {name: function}, on each of the spaces, Recorded tuners,
-    with the seeds 0, 1 and so on, in as many processes as there are CPUs: [{name: [Run]}]. `evaluations`: of
-    each space. All optimisers run once on all spaces before any runs again: then the time left can
-    be told early."""
+    with the seeds 0, 1 and so on, in as many processes as there are CPUs: [{name: [Run]}].
+    `evaluations`: a number for each space. All optimisers run once on all spaces before any runs
+    again, so that the time left can be estimated early."""
     def attempt(task):
         seed, place, name = task
         run = Run(spaces[place], evaluations[place])

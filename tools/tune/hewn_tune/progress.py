@@ -1,6 +1,7 @@
-"""Shows how far a long run is and about how long it still takes, on stderr: one line that is updated
-on a terminal (drawn by tqdm), and a line now and then where there is none."""
+"""Shows how far a long run is and about how long it still takes, on stderr: one line that is
+updated on a terminal (drawn by tqdm), and a line now and then where there is none."""
 
+import os
 import sys
 import time
 
@@ -10,6 +11,7 @@ except ImportError:  # the tuner's environments have it; a user of hewn_tune.Liv
     tqdm = None
 
 EVERY = 30  # seconds between lines where there is no terminal
+WIDTH = 100  # of a terminal that does not tell its own
 
 
 def clock(seconds):
@@ -17,6 +19,13 @@ def clock(seconds):
     minutes, seconds = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
+
+
+def has_width(terminal):
+    try:
+        return os.get_terminal_size(terminal.fileno()).columns > 0
+    except OSError:
+        return False
 
 
 class Progress:
@@ -31,8 +40,10 @@ class Progress:
         if tqdm and self.stream.isatty():
             # A thread of tqdm's own would be in the way of processes that fork.
             kind = type("Bar", (tqdm,), {"monitor_interval": 0})
-            self.bar = kind(total=1, file=self.stream, leave=False, dynamic_ncols=True,
-                            bar_format="{percentage:3.0f}%|{bar:20}| {desc}", desc=what)
+            sized = has_width(self.stream)
+            self.bar = kind(total=1, file=self.stream, leave=False, dynamic_ncols=sized,
+                            ncols=None if sized else WIDTH,
+                            bar_format="{percentage:3.0f}%|{bar:12}| {desc}", desc=what)
 
     def __enter__(self):
         return self
@@ -47,10 +58,9 @@ class Progress:
         spent = self.now() - self.started
         if left is None and done > 0:
             left = spent * (total - done) / done
-        parts = [f"{self.what}{': ' + detail if detail else ''}", f"{clock(spent)} so far"]
-        if left is not None:
-            parts.append(f"about {clock(left)} left")
-        return ", ".join(parts)
+        rest = "" if left is None else f", about {clock(left)} left"
+        # The times come first: a narrow terminal cuts the line's end off.
+        return f"{self.what}: {clock(spent)} so far{rest}{'; ' + detail if detail else ''}"
 
     def update(self, done, total, detail="", left=None):
         """`done` of `total` is done; `detail` says it in words."""

@@ -123,8 +123,8 @@ def source_folder():
 
 
 class Live(Tuner):
-    """Builds, checks and times a kernel or a plan, named as `./tune.sh export-space` names its file,
-    at one number of elements and on one CPU. What that needs is built in a folder of its own,
+    """Builds, checks and times a kernel or a plan, named as `./tune.sh export-space` names its
+    file, at one number of elements and on one CPU. What that needs is built in a folder of its own,
     build-tune/live, which takes some minutes the first time; `build`: a build folder that has the
     kernel already. The folder `record` keeps what was measured: that is not measured again.
     `engine`: jobs.LocalEngine() or jobs.DaskEngine()."""
@@ -134,8 +134,8 @@ class Live(Tuner):
         source = source_folder()
         if not importlib.util.find_spec("numpy"):
             raise RuntimeError(
-                f"hewn_tune.Live needs NumPy, which {sys.executable} does not have: install it with "
-                f"{sys.executable} -m pip install numpy, or use "
+                f"hewn_tune.Live needs NumPy, which {sys.executable} does not have: install it "
+                f"with {sys.executable} -m pip install numpy, or use "
                 f"{source / 'build-tune/benchmark-venv/bin/python'}, which {source / 'tune.sh'} "
                 "benchmark --set-up makes")
         sys.path.insert(0, str(source / "tools/tune"))
