@@ -10,14 +10,14 @@ fail() { echo "first_contact: $*" >&2 && exit 1; }
 rm -rf "$folder"
 git -c safe.directory='*' clone --quiet "$source" "$folder"
 cd "$folder"
-./demo.sh 2>&1 | tee demo.log
+./demo.sh 2>&1 | tee "$folder.log"
 
 # What examples/add prints, and a line that tells how long each stage took.
-grep -qE '^11 22 33 44 \(add_f32__x86_64_[a-z0-9_]+\)$' demo.log ||
+grep -qE '^11 22 33 44 \(add_f32__x86_64_[a-z0-9_]+\)$' "$folder.log" ||
     fail "examples/add has not printed its sum"
-grep -q '^== time: set up [0-9.]* s, .*run the demo [0-9.]* s$' demo.log ||
+grep -q '^== time: set up [0-9.]* s, .*run the demo [0-9.]* s$' "$folder.log" ||
     fail "demo.sh has not printed how long its stages took"
-python3 tests/build/demo_test.py demo-output
+python3 tests/build/demo_test.py demo-output "$folder.log"
 git diff --quiet && [[ -z $(git status --porcelain) ]] ||
     fail "the demo has changed or left files in the clone: $(git status --short)"
 echo "first_contact: passed"

@@ -152,7 +152,7 @@ class InstallCommandsTest(unittest.TestCase):
             "pip install \\\n    --quiet hewn",
         ):
             with self.subTest(command):
-                self.assertTrue(list(refusals("docs/x.md", f"Type `{command}`.", self.known)))
+                self.assertTrue(list(refusals("page.md", f"Type `{command}`.", self.known)))
 
     def test_commands_that_take_ours_are_not(self):
         for command in (
@@ -165,7 +165,7 @@ class InstallCommandsTest(unittest.TestCase):
             "conan install --no-remote --requires=hewn-kernels/0.2.0",
         ):
             with self.subTest(command):
-                self.assertEqual(list(refusals("docs/x.md", f"Type `{command}`.", self.known)), [])
+                self.assertEqual(list(refusals("page.md", f"Type `{command}`.", self.known)), [])
 
 
 if __name__ == "__main__":
