@@ -29,8 +29,18 @@ using namespace hewn_bench;
 
 constexpr Effort QUICK{0.5e6, 8e6, 5, 15}, FULL{2e6, 300e6, 5, 41};
 
+// A peer that was not on the machine when this was built, and what to install.
+struct LeftOut {
+    const char *word, *name, *why;
+};
+constexpr LeftOut kLeftOut[] = {
+#include "left_out.inc"
+    {},
+};
+
 struct Options {
     Selection selection;
+    std::set<std::string> without;  // peers, by their words
     HewnOptions hewn;
     std::string json, report, baseline, onnxruntime = HEWN_BENCH_ONNXRUNTIME, pytorch, openvino;
     bool hide_avx512 = false, busy = false, xnnpack_setup = false;
@@ -74,19 +84,78 @@ struct Contenders {
     std::vector<std::unique_ptr<Contender>> peers;
 };
 
+// The peers of every comparison, by their words, unless they were not there.
+struct Peer {
+    const char *word, *name;
+    std::unique_ptr<Contender> (*make)(const Options &);
+};
+constexpr Peer kPeers[] = {
+#if HEWN_BENCH_HAS_ONNXRUNTIME
+    {"onnxruntime", "ONNX Runtime",
+     [](const Options &options) { return make_onnxruntime(options.onnxruntime); }},
+#endif
+#if HEWN_BENCH_HAS_ONEDNN
+    {"onednn", "oneDNN", [](const Options &) { return make_onednn(); }},
+#endif
+#if HEWN_BENCH_HAS_XNNPACK
+    {"xnnpack", "XNNPACK", [](const Options &) { return make_xnnpack(false); }},
+#endif
+#if HEWN_BENCH_HAS_NUMPY
+    {"numpy", "NumPy", [](const Options &) { return make_python_peer("NumPy", "peer_numpy"); }},
+#endif
+    {},
+};
+
+std::vector<std::string> peer_words() {
+    std::vector<std::string> words;
+    for (const Peer &peer : kPeers) {
+        if (peer.word) words.emplace_back(peer.word);
+    }
+    for (const LeftOut &left_out : kLeftOut) {
+        if (left_out.word) words.emplace_back(left_out.word);
+    }
+    return words;
+}
+
+// Peers that are not compared, by name, with the reason. Throws unless --without-peer names all
+// that were not there.
+std::map<std::string, std::string> left_out(const Options &options) {
+    std::map<std::string, std::string> result;
+    if (!options.baseline.empty()) return result;
+    std::string missing;
+    for (const LeftOut &peer : kLeftOut) {
+        if (!peer.word) continue;
+        result[peer.name] = std::string("left out: ") + peer.why;
+        if (!options.without.count(peer.word))
+            missing += std::string("\n  ") + peer.name + ": " + peer.why +
+                       "; or go on without it: --without-peer " + peer.word;
+    }
+    if (!missing.empty())
+        throw std::runtime_error("peers that were not there when this was built:" + missing);
+    for (const Peer &peer : kPeers) {
+        if (peer.word && options.without.count(peer.word))
+            result[peer.name] = "left out by --without-peer";
+    }
+    return result;
+}
+
 Contenders make_contenders(const Options &options) {
     Contenders result;
     if (options.baseline.empty()) {
         result.hewn = make_hewn(options.hewn);
-        result.peers.push_back(make_onnxruntime(options.onnxruntime));
-        result.peers.push_back(make_onednn());
-        result.peers.push_back(make_xnnpack(false));
+        for (const Peer &peer : kPeers) {
+            if (peer.word && !options.without.count(peer.word))
+                result.peers.push_back(peer.make(options));
+        }
+#if HEWN_BENCH_HAS_XNNPACK
         if (options.xnnpack_setup) result.peers.push_back(make_xnnpack(true));
-        result.peers.push_back(make_python_peer("NumPy", "peer_numpy"));
+#endif
+#if HEWN_BENCH_HAS_NUMPY
         if (!options.pytorch.empty())
             result.peers.push_back(make_python_peer("PyTorch", "peer_torch", options.pytorch));
         if (!options.openvino.empty())
             result.peers.push_back(make_python_peer("OpenVINO", "peer_openvino", options.openvino));
+#endif
     } else {  // both loaded: linked code lies at other addresses, and calls of 16 elements differed
               // by a factor of 1.4
         result.hewn = make_build("hewn", HEWN_BENCH_LIBRARY, options.hewn);
@@ -201,7 +270,12 @@ int compare(const Options &options) {
         if (options.busy && row.threads != 1)
             throw std::runtime_error("--busy: measures one thread: give --threads 1 with it");
     }
-    if (options.hide_avx512) hide_avx512(options.onnxruntime);  // before a peer looks at the CPU
+    const std::map<std::string, std::string> absent = left_out(options);
+    if (options.hide_avx512) {  // before a peer looks at the CPU
+        if (absent.count("ONNX Runtime"))
+            throw std::runtime_error("--hide-avx512: needs ONNX Runtime, which is left out");
+        hide_avx512(options.onnxruntime);
+    }
     const Contenders contenders = make_contenders(options);
     Report report;
     report.machine = describe_machine();
@@ -212,6 +286,7 @@ int compare(const Options &options) {
         report.machine["machine"] +=
             ", a thread spins on CPU " + std::to_string(neighbour->cpu()) + " of the same core";
     }
+    report.versions = absent;
     report.versions["hewn"] = contenders.hewn->version();
     for (const auto &peer : contenders.peers) {
         report.peers.push_back(peer->name());
@@ -303,8 +378,13 @@ int main(int argc, char **argv) {
             ->excludes(variant);
     app.add_flag("--busy", options.busy,
                  "while another thread spins on the other CPU of the same core; one thread");
+#if HEWN_BENCH_HAS_XNNPACK
     app.add_flag("--xnnpack-setup", options.xnnpack_setup,
                  "XNNPACK once more, given the addresses in each call");
+#endif
+    app.add_option("--without-peer", options.without,
+                   "leave a peer out, or go on where it was not there when this was built")
+        ->check(CLI::IsMember(peer_words()));
     app.add_flag("--execute", options.hewn.executes,
                  "hewn is given the tensors in each call and checks them, not bound once");
     app.add_flag("--in-pthreadpool", options.hewn.in_pthreadpool,
@@ -328,8 +408,12 @@ int main(int argc, char **argv) {
             ->excludes(hide)
             ->excludes(baseline);
     };
+#if HEWN_BENCH_HAS_NUMPY
     add_peer("--pytorch", "PyTorch", options.pytorch);
     add_peer("--openvino", "OpenVINO", options.openvino);
+#else
+    (void)add_peer;
+#endif
     CLI11_PARSE(app, argc, argv);
     // hewn looked at the CPU before main.
     if (options.hide_avx512) options.hewn.variant = "x86_64_avx2";

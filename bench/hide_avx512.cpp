@@ -17,8 +17,11 @@
 #include <cstring>
 #include <filesystem>
 #include <initializer_list>
-#include <oneapi/dnnl/dnnl.hpp>
 #include <vector>
+
+#if HEWN_BENCH_HAS_ONEDNN
+#include <oneapi/dnnl/dnnl.hpp>
+#endif
 
 namespace hewn_bench {
 namespace {
@@ -164,7 +167,9 @@ std::vector<Object> objects_that_ask(const std::string &onnxruntime) {
 
 void hide_avx512(const std::string &onnxruntime) {
     // oneDNN and NumPy look before main or while they are loaded, but can be told.
+#if HEWN_BENCH_HAS_ONEDNN
     dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx2);
+#endif
     setenv("NPY_DISABLE_CPU_FEATURES",
            "AVX512F AVX512CD AVX512_SKX AVX512_CLX AVX512_CNL AVX512_ICL AVX512_SPR", 1);
     if (!dlopen(onnxruntime.c_str(), RTLD_NOW | RTLD_LOCAL)) throw std::runtime_error(dlerror());

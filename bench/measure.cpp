@@ -7,7 +7,6 @@
 #include <numeric>
 #include <random>
 
-#include "python.h"
 #include "settle.h"
 
 namespace hewn_bench {
@@ -107,16 +106,38 @@ void measure(std::vector<Samples *> contenders, int threads, const Effort &effor
     }
 }
 
+namespace {
+
+// The value at share `q` of the sorted values, between two of them by their distance.
+double quantile(const std::vector<double> &sorted, double q) {
+    const double at = q * double(sorted.size() - 1);
+    const size_t below = size_t(at), above = std::min(below + 1, sorted.size() - 1);
+    return sorted[below] + (at - double(below)) * (sorted[above] - sorted[below]);
+}
+
+// The median, and its 95 % bootstrap interval.
+Ratio median_interval(const std::vector<double> &values) {
+    constexpr int kResamples = 2000;
+    std::mt19937 random(0);
+    std::uniform_int_distribution<size_t> draw(0, values.size() - 1);
+    std::vector<double> medians, resample(values.size());
+    for (int i = 0; i < kResamples; i++) {
+        for (double &value : resample) value = values[draw(random)];
+        medians.push_back(median(resample));
+    }
+    std::sort(medians.begin(), medians.end());
+    return {median(values), quantile(medians, 0.025), quantile(medians, 0.975)};
+}
+
+}  // namespace
+
 Ratio ratio(const Samples &numerator, const Samples &denominator) {
     std::vector<double> quotients;
     for (size_t i = 0; i < numerator.call_ns.size(); i++) {
         const double quotient = numerator.call_ns[i] / denominator.call_ns[i];
         if (!std::isnan(quotient)) quotients.push_back(quotient);
     }
-    const auto [middle, low, high] = python_module("bootstrap")
-                                         .attr("median_interval")(quotients)
-                                         .cast<std::tuple<double, double, double>>();
-    return {middle, low, high};
+    return median_interval(quotients);
 }
 
 double measure_alone(const Runner &run, const Effort &effort) {

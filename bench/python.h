@@ -1,5 +1,5 @@
-// The one Python interpreter inside this program: NumPy, PyTorch and OpenVINO are peers, and NumPy
-// makes ONNX models and bootstrap intervals.
+// The one Python interpreter inside this program: NumPy, PyTorch and OpenVINO are peers, and onnx
+// makes ONNX Runtime's models.
 #pragma once
 
 #include <pybind11/embed.h>

@@ -10,6 +10,8 @@
 #                            build/bench-results
 #     --xnnpack-prefix DIR   an XNNPACK of your own instead of the system's
 #     --onednn-prefix DIR    the same for oneDNN
+#     --without-peer NAME    leaves onnxruntime, onednn, xnnpack or numpy out, several times if need
+#                            be; its package is not installed
 set -euo pipefail
 caller=$PWD
 # What pip finds or puts elsewhere would be missing in the virtual environment.
@@ -18,13 +20,20 @@ export PIP_USER=0
 root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
 
 results=$root/build/bench-results xnnpack_prefix='' onednn_prefix='' help=''
-compare_arguments=()
+compare_arguments=() leave_out=()
 while (($#)); do
     case $1 in
     -h | --help) help=yes && shift ;;
     --results) results=$(realpath -m "${2:?}") || exit 2; shift 2 ;;
     --xnnpack-prefix) xnnpack_prefix=$(realpath "${2:?}") || exit 2; shift 2 ;;
     --onednn-prefix) onednn_prefix=$(realpath "${2:?}") || exit 2; shift 2 ;;
+    --without-peer)
+        case ${2:?} in
+        onednn) leave_out+=(libdnnl-dev) ;;
+        xnnpack) leave_out+=(libxnnpack-dev) ;;
+        esac
+        compare_arguments+=("$1" "$2") && shift 2
+        ;;
     *) compare_arguments+=("$1") && shift ;;
     esac
 done
@@ -42,6 +51,7 @@ venv=build/bench-venv log=build/bench.log
 install_packages() {
     local package state missing=() as_root=()
     for package in "${packages[@]}"; do
+        if [[ " ${leave_out[*]-} " == *" $package "* ]]; then continue; fi
         state=$(dpkg-query --show --showformat='${db:Status-Status}' "$package" 2>/dev/null || true)
         [[ $state == installed ]] || missing+=("$package")
     done

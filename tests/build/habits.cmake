@@ -18,6 +18,12 @@ endforeach()
 hewn_add_test(lint.clang-tidy long COMMAND ${PROJECT_SOURCE_DIR}/scripts/lint.sh clang-tidy)
 hewn_add_test(bench.peers posix COMMAND ${CMAKE_CURRENT_LIST_DIR}/peers_test.sh
     ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_BINARY_DIR}/peers)
+hewn_add_test(bench.without_peers posix slow
+    COMMAND ${CMAKE_CURRENT_LIST_DIR}/without_peers_test.sh ${CMAKE_COMMAND} ${PROJECT_SOURCE_DIR}
+    ${CMAKE_CURRENT_BINARY_DIR}/without_peers ${CMAKE_C_COMPILER} ${CMAKE_CXX_COMPILER}
+    ${HEWN_HALIDE_INCLUDE_DIR} ${CMAKE_GENERATOR} ${CMAKE_MAKE_PROGRAM}
+    $<TARGET_FILE:hewn_generators>
+    PROPERTIES PROCESSORS 2 COST 60)
 hewn_test_program(hewn_busy_tests hewn::hewn_static build/busy_test.cpp ../bench/busy.cpp)
 hewn_add_test(bench.busy posix COMMAND hewn_busy_tests)
 hewn_add_test(speed_gate posix COMMAND ${HEWN_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/gate_test.py
