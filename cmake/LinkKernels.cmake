@@ -68,10 +68,8 @@ function(hewn_table_targets out caller)
     set(${out}_gpus ${gpus} PARENT_SCOPE)
 endfunction()
 
-function(hewn_link_kernels program)
-    cmake_parse_arguments(PARSE_ARGV 1 link "" "" "TARGETS")
-    set(kernels ${link_UNPARSED_ARGUMENTS})
-    set(caller "hewn_link_kernels(${program})")
+# Refuses a program, or shared library, for which hewn_link_kernels cannot be called so.
+function(hewn_check_program caller program)
     if(NOT TARGET ${program})
         message(FATAL_ERROR
             "${caller}: there is no target ${program}: call this after add_executable")
@@ -86,14 +84,14 @@ function(hewn_link_kernels program)
         message(FATAL_ERROR "${caller}: called twice: name all kernels in one call")
     endif()
     set_target_properties(${program} PROPERTIES HEWN_LINKS_KERNELS TRUE)
-    if(NOT kernels)
+    if(NOT ARGN)
         message(FATAL_ERROR "${caller}: names no kernel, such as add_f32 or quantize_linear_f32_u8")
     endif()
-    if(NOT link_TARGETS)
-        set(link_TARGETS cpu)
-    endif()
-    hewn_table_targets(targets "${caller}" ${link_TARGETS})
+endfunction()
 
+# Sets table_variants and table_plans, the lines of the lists for these kernels and targets.
+# <target words>: what messages call the targets.
+function(hewn_table_lines caller kernels targets target_words)
     # The variants, as add|f32|x86_64_avx2, and their lines.
     hewn_read_list(lines variants "HEWN_VARIANT\\(")
     hewn_read_list(plans plans "HEWN_PLAN\\(")
@@ -126,8 +124,7 @@ function(hewn_link_kernels program)
             continue()
         endif()
         if(kernel IN_LIST known OR kernel IN_LIST operators)
-            string(REPLACE ";" " " words "${link_TARGETS}")
-            message(FATAL_ERROR "${caller}: '${kernel}' has no kernel for TARGETS ${words}")
+            message(FATAL_ERROR "${caller}: '${kernel}' has no kernel for TARGETS ${target_words}")
         endif()
         set(near ${known})  # of the operator, if it is one's
         foreach(operator IN LISTS operators)
@@ -139,6 +136,22 @@ function(hewn_link_kernels program)
         message(FATAL_ERROR
             "${caller}: '${kernel}' is not an operator or kernel of this hewn; kernels: ${words}")
     endforeach()
+    set(table_variants "${table_variants}" PARENT_SCOPE)
+    set(table_plans "${table_plans}" PARENT_SCOPE)
+endfunction()
+
+function(hewn_link_kernels program)
+    cmake_parse_arguments(PARSE_ARGV 1 link "" "" "TARGETS")
+    set(kernels ${link_UNPARSED_ARGUMENTS})
+    set(caller "hewn_link_kernels(${program})")
+    hewn_check_program("${caller}" ${program} ${kernels})
+    if(NOT link_TARGETS)
+        set(link_TARGETS cpu)
+    endif()
+    hewn_table_targets(targets "${caller}" ${link_TARGETS})
+
+    string(REPLACE ";" " " words "${link_TARGETS}")
+    hewn_table_lines("${caller}" "${kernels}" "${targets}" "${words}")
 
     if(NOT TARGET hewn::hewn_static OR WIN32)
         message(STATUS "${caller}: this hewn has no static library: ${program} links the shared "
