@@ -18,7 +18,7 @@ endforeach()
 hewn_add_test(lint.clang-tidy long COMMAND ${PROJECT_SOURCE_DIR}/scripts/lint.sh clang-tidy)
 hewn_add_test(bench.peers posix COMMAND ${CMAKE_CURRENT_LIST_DIR}/peers_test.sh
     ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_BINARY_DIR}/peers)
-hewn_add_test(bench.without_peers posix slow
+hewn_add_test(bench.without_peers posix
     COMMAND ${CMAKE_CURRENT_LIST_DIR}/without_peers_test.sh ${CMAKE_COMMAND} ${PROJECT_SOURCE_DIR}
     ${CMAKE_CURRENT_BINARY_DIR}/without_peers ${CMAKE_C_COMPILER} ${CMAKE_CXX_COMPILER}
     ${HEWN_HALIDE_INCLUDE_DIR} ${CMAKE_GENERATOR} ${CMAKE_MAKE_PROGRAM}

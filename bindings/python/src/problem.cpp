@@ -111,10 +111,14 @@ hewn_data_type Problem::due(size_t i, hewn_data_type asked) const {
     return tensor.like_integers && is_integer(type) ? tensor.like_integers : type;
 }
 
-// The first tensor's type if the output may have it, or ONNX's default.
+// The first tensor's type if it is quantized, which a zero point of its type tells; else ONNX's
+// default.
 hewn_data_type Problem::default_output_type() const {
-    const uint32_t types = row_->tensor(row_->output()).types;
-    return types >> tensors_[0].type & 1 ? tensors_[0].type : HEWN_DATA_TYPE_UINT8;
+    for (size_t i = 0; i < row_->output(); i++) {
+        const hewn_operator_tensor_info &tensor = row_->tensor(i);
+        if (tensor.role == HEWN_TENSOR_ROLE_ZERO_POINT && tensor.like == 0) return tensors_[0].type;
+    }
+    return HEWN_DATA_TYPE_UINT8;
 }
 
 // Where it follows from no tensor: the zero point's or the default.

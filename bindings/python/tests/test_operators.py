@@ -284,6 +284,7 @@ def test_the_output_type(x):
         check(hewn.quantize_linear(x, 0.5, -3, dtype=dtype), quantized(x, 0.5, -3, "int8"))
     out = np.empty(x.shape, np.int8)
     check(hewn.quantize_linear(x, 0.5, -3, out=out), quantized(x, 0.5, -3, "int8"))
+    assert hewn.quantize_linear(np.arange(4, dtype=np.int32), 0.5).dtype == np.uint8
 
 
 def test_quantized_linear_add_follows_its_first_input():
