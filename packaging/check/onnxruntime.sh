@@ -46,8 +46,10 @@ extra() {
         --platform manylinux_2_17_x86_64 --platform manylinux2014_x86_64)
     "${pip[@]}" download "${for_it[@]}" --dest "$work/others" "$newest" numpy ||
         skip "ONNX Runtime cannot be had"
-    "${pip[@]}" --isolated install "${for_it[@]}" --no-index --find-links "$dist" \
-        --find-links "$work/others" --target "$work/extra" "${distribution}[onnxruntime,tune]" ||
+    # `pip install` compares what packages require with the Python that runs it, not with this one.
+    "${pip[@]}" --isolated install "${for_it[@]}" --ignore-requires-python --no-index \
+        --find-links "$dist" --find-links "$work/others" --target "$work/extra" \
+        "${distribution}[onnxruntime,tune]" ||
         fail "pip does not take ${distribution}[onnxruntime,tune]"
     for made in onnxruntime "$module/__init__.py" hewn/__init__.py hewn_tune/program.py; do
         [[ -e $work/extra/$made ]] || fail "${distribution}[onnxruntime,tune] does not bring $made"
