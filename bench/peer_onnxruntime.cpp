@@ -40,6 +40,7 @@ ONNXTensorElementDataType onnx_type(const std::string &type) {
 class OnnxRuntime : public Contender {
 public:
     explicit OnnxRuntime(const std::string &library) {
+        python_module("models");  // starts Python, whose objects `prepare` makes
         void *const loaded = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
         if (!loaded) throw std::runtime_error(dlerror());
         const auto get_base =
