@@ -20,10 +20,10 @@ source scripts/stage.sh
 photo=${photo#"$PWD/"}
 prefix=$PWD/build-demo/prefix
 
-# Joined by &&: `stage` looks at a command's status, and so set -e is off in it.
+# `stage` runs these where set -e has no effect, so each command's status is looked at.
 install_hewn() {
     local component
-    rm -rf "$prefix"
+    rm -rf "$prefix" build-demo/install.log || return
     for component in Runtime Development Tool; do
         cmake --install build-demo --prefix "$prefix" --component hewn_$component \
             >>build-demo/install.log || return

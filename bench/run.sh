@@ -27,6 +27,7 @@ while (($#)); do
     --results) results=$(realpath -m "${2:?}") || exit 2; shift 2 ;;
     --xnnpack-prefix) xnnpack_prefix=$(realpath "${2:?}") || exit 2; shift 2 ;;
     --onednn-prefix) onednn_prefix=$(realpath "${2:?}") || exit 2; shift 2 ;;
+    --without-peer=*) set -- "${1%%=*}" "${1#*=}" "${@:2}" ;;
     --without-peer)
         case ${2:?} in
         onednn) leave_out+=(libdnnl-dev) ;;
@@ -48,22 +49,6 @@ cd "$root"
 packages=(libbenchmark-dev libdnnl-dev libxnnpack-dev libpthreadpool-dev python3-dev)
 venv=build/bench-venv log=build/bench.log
 
-install_packages() {
-    local package state missing=() as_root=()
-    for package in "${packages[@]}"; do
-        if [[ " ${leave_out[*]-} " == *" $package "* ]]; then continue; fi
-        state=$(dpkg-query --show --showformat='${db:Status-Status}' "$package" 2>/dev/null || true)
-        [[ $state == installed ]] || missing+=("$package")
-    done
-    ((${#missing[@]})) || return 0
-    echo "run.sh: installing ${missing[*]}"
-    ((EUID == 0)) || as_root=(sudo)
-    local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get --quiet --yes
-        -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3)
-    "${apt[@]}" update
-    "${apt[@]}" install --no-install-recommends "${missing[@]}"
-}
-
 install_wheels() {
     local python=/usr/bin/python3 stamp=$venv/hewn.stamp wanted
     wanted="$PWD $("$python" -V) $(sha256sum <bench/requirements.txt)"
@@ -84,9 +69,11 @@ logged() {
     fi
 }
 
-scripts/setup.sh --tests
+for package in "${leave_out[@]}"; do
+    mapfile -t packages < <(printf '%s\n' "${packages[@]}" | grep -vxF "$package")
+done
+scripts/setup.sh --tests "${packages[@]}"
 mkdir -p build
-install_packages
 install_wheels
 export PATH="$root/.venv/bin:$PATH"
 [[ -f build/build.ninja ]] || echo "run.sh: building hewn: some minutes the first time"

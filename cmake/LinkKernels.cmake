@@ -11,6 +11,9 @@
 # its kernels. For projects that use hewn, by find_package as well as by add_subdirectory; from CMake
 # 3.16 on.
 
+cmake_policy(PUSH)
+cmake_policy(VERSION 3.16)  # the calling project's may be older
+
 # The lists that a table is compiled from.
 set(HEWN_TABLE_LISTS variants.inc plans.inc plan_knobs.inc targets.inc stages.inc)
 
@@ -78,6 +81,10 @@ function(hewn_check_program caller program)
     if(NOT type MATCHES "^(EXECUTABLE|SHARED_LIBRARY|MODULE_LIBRARY)$")
         message(FATAL_ERROR "${caller}: ${program} is a ${type}, which is not linked: call this "
             "for the program or the shared library that links it")
+    endif()
+    get_target_property(folder ${program} SOURCE_DIR)
+    if(NOT folder STREQUAL CMAKE_CURRENT_SOURCE_DIR)
+        message(FATAL_ERROR "${caller}: ${program} was made in ${folder}: call this there")
     endif()
     get_target_property(called ${program} HEWN_LINKS_KERNELS)
     if(called)
@@ -167,7 +174,7 @@ function(hewn_link_kernels program)
     hewn_write_changed(${dir}/variants.inc
         "${table_variants}#undef HEWN_VARIANT\n#undef HEWN_FORM\n")
     hewn_write_changed(${dir}/plans.inc "${table_plans}#undef HEWN_PLAN\n#undef HEWN_PLAN_KNOB\n")
-    # The calling folder's: where hewn is a part of the project, it enables both for itself.
+    # The languages of the folder that calls this. hewn's own, C and C++, need not be enabled there.
     if(CMAKE_C_COMPILER_LOADED)
         set(table ${dir}/table.c)
         set(standard -std=gnu11)
@@ -190,3 +197,5 @@ function(hewn_link_kernels program)
     target_sources(${program} PRIVATE ${table})
     target_link_libraries(${program} PRIVATE hewn::hewn_static)
 endfunction()
+
+cmake_policy(POP)

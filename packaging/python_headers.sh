@@ -82,9 +82,11 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 for source in of_this_system of_an_interpreter of_another_release of_a_wheel; do
     if found=$("$source" "$work") && fits "$found"; then
-        mkdir -p "$folder"
-        cp -RL "$found/." "$folder"
-        rm -f "$folder/pyconfig.h"
+        rm -rf "$folder" "$folder.new"  # Python.h in $folder says that all is there
+        mkdir -p "$folder.new"
+        cp -RL "$found/." "$folder.new"
+        rm -f "$folder.new/pyconfig.h"
+        mv "$folder.new" "$folder"
         exit
     fi
 done

@@ -17,6 +17,8 @@ namespace {
 pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;  // held while the best devices are looked for
 
 // Null of the CPU, and where the program links no kernels for GPUs.
+static_assert(sizeof hewn_kernel_table.gpus / sizeof *hewn_kernel_table.gpus == kDeviceKindCount,
+              "a kind of device has no place in the table");
 const GpuApi *api_of(hewn_device_kind kind) { return hewn_kernel_table.gpus[kind]; }
 
 BestDevice find_best(hewn_device_kind kind) {

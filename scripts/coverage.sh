@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# How much of runtime/ the quick tests run: builds with --coverage and few kernels in
+# How much of runtime/ the tests run: builds with --coverage and few kernels in
 # build-coverage/, runs the tests, and writes build-coverage/html/index.html and, as the last line,
 # the totals. Arguments are of ctest: scripts/coverage.sh -R plan
 set -euo pipefail
@@ -32,7 +32,7 @@ status=0
 # What looks at the build itself is not about coverage, and finds another build here.
 ctest --test-dir $build --output-on-failure -LE '^(long|headers)$' \
     -E '^(lint|qemu|symbols|hot_loops|leak|allocation|signatures|test_sh|wine_skipped|memory|valgrind|'\
-'exhaustive|options|one_kernel|python|package|subproject|tune|blocks)' "$@" ||
+'exhaustive|bench|options|one_kernel|python|package|subproject|tune|blocks)' "$@" ||
     status=$?
 mkdir -p $build/html
 "$venv/bin/gcovr" --root . --filter 'runtime/' --object-directory $build \

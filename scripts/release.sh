@@ -144,10 +144,12 @@ build_wheel() {
     [[ -d $stage ]] || stage=$stages/$system
     local optimize=-O2
     if ((quick)); then optimize=-O1; fi
+    local nanobind
+    nanobind=$(packaging/python.sh -c 'import nanobind as n; print(n.__path__[0])') || return
     local defines=(-DCMAKE_BUILD_TYPE=Release "-DCMAKE_CXX_FLAGS_RELEASE=$optimize -DNDEBUG"
         "-DHEWN_ROOT=$stage" "-DHEWN_PYTHON_TAG=$tag"
         "-DHEWN_PYTHON_HEADERS=$folder/python-headers/$(version_of_tag "$tag")"
-        "-DHEWN_NANOBIND=$(packaging/python.sh -c 'import nanobind as n; print(n.__path__[0])')")
+        "-DHEWN_NANOBIND=$nanobind")
     rm -rf "$pythons/${system:?}/$tag"
     cmake -S bindings/python -B "$build" -G Ninja \
         --toolchain "$PWD/cmake/toolchains/$system.cmake" "${defines[@]}" &&
@@ -166,7 +168,7 @@ wanted_tags() {
         packaging/python_headers.sh "$folder/python-headers/$version" "$tag" || status=$?
         case $status in
         0) echo "$tag" ;;
-        77) ;;
+        77) if ((!quick)); then echo "release.sh: no wheel $tag: its headers cannot be had" >&2; fi ;;
         *) return "$status" ;;
         esac
     done
@@ -176,9 +178,12 @@ build_wheels() {  # SYSTEM...
     local system tag found
     rm -rf "$pythons"
     found=$(wanted_tags) || return
+    if [[ $only && ! $found ]]; then
+        echo "release.sh: there are headers of no Python to build a wheel for" >&2 && return 1
+    fi
     for system; do
         for tag in $found; do
-            # Windows' headers say which DLL has what; its free-threaded ones differ from others'.
+            # On Windows pyconfig.h names the DLL to link; bindings/python/cross has none for 3.13t.
             if [[ $system == windows-* && $tag == *t ]]; then continue; fi
             PATH=$PWD/.venv/bin:$PATH stage "wheel: $system, $tag" \
                 quietly "$folder/python-$system-$tag.log" build_wheel "$system" "$tag" || return
@@ -190,7 +195,7 @@ systems_with_wheels() {
     grep --files-with-matches '^# wheel:' cmake/toolchains/*.cmake | xargs basename --suffix=.cmake
 }
 
-# build_only: what $only needs of $system; sets $form, the packer's, and $wheels_of.
+# build_only: what $only needs of $system; sets $form, the packer's.
 build_only() {
     local flavours flavour name targets toolchain=cmake/toolchains/$system.cmake
     if ! grep --quiet '^# package:' "$toolchain" 2>/dev/null; then

@@ -30,6 +30,7 @@ for_all_tests=(
     doxygen                   # the reference of the headers
     musl-tools                # another C library
     abigail-tools             # compares binary interfaces
+    libpthreadpool-dev        # a peer of the benchmark
     zsh fish man-db mandoc    # read the tool's completions and man page
 )
 case ${1-} in

@@ -18,7 +18,7 @@ if [[ ${PIP_CERT-} ]]; then
     cp "$PIP_CERT" "$system/root/certificates.pem"
     environment+=(PIP_CERT=/root/certificates.pem)
 fi
-git -c safe.directory='*' clone --quiet "$root" "$system/root/hewn"
+"$root/scripts/clone.sh" "$root" "$system/root/hewn"
 
 # works COMMAND: what it printed is in WORK/COMMAND.log.
 works() {

@@ -14,7 +14,9 @@ class Nearest {
 public:
     // Neither `given` nor a name is copied.
     explicit Nearest(const char *given)
-        : given_(given), length_(std::strlen(given)), distance_(std::max<size_t>(length_ / 4, 1)) {}
+        : given_(given),
+          length_(std::strlen(given)),
+          distance_(length_ < 2 ? 0 : std::max<size_t>(length_ / 4, 1)) {}
 
     void consider(const char *name) {
         const size_t length = std::strlen(name);
@@ -29,8 +31,8 @@ public:
         distance_ = distance;
     }
 
-    // The nearest of the names; null: none was near enough. At most a quarter of the characters,
-    // but always one, may be wrong.
+    // The nearest of the names; null: none was near enough. At most a quarter of the characters
+    // may be wrong, and one of two or three; of a single one only its case.
     const char *name() const { return best_; }
 
 private:

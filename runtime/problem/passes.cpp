@@ -30,8 +30,8 @@ __attribute__((cold)) int64_t stored(const Tensor &tensor, int d) {
 }
 
 __attribute__((cold)) void pack_strides(Tensor &tensor) {
-    // By ascending stride. Not std::sort, whose code for more than 16 elements GCC 12 sees beyond
-    // the array.
+    // By ascending stride. Not std::sort: GCC 12 warns that its branch for more than 16 elements
+    // reads beyond `order`, where no rank gets to.
     int order[kMaxRank];
     for (int d = 0; d < tensor.rank; d++) {
         int i = d;

@@ -8,7 +8,7 @@ folder=$(realpath -m "${1:?"usage: $0 FOLDER"}")
 fail() { echo "first_contact: $*" >&2 && exit 1; }
 
 rm -rf "$folder"
-git -c safe.directory='*' clone --quiet "$source" "$folder"
+"$source/scripts/clone.sh" "$source" "$folder"
 cd "$folder"
 ./demo.sh 2>&1 | tee "$folder.log"
 

@@ -1498,6 +1498,11 @@ class BadUsageTest(CliTest):
         suggests("uint8", "quantize", a, "--scale", 1, "--type", "unit8")
         suggests("bfloat16", "quantize", a, "--scale", 1, "--precision", "bfloat61")
         suggests("quantize_linear", "verify", "--operator", "quantise_linear")
+        self.refuse("add", a, "--", -2, out=None, says="--output is required")
+        self.refuse("add", "--", a, -2, "-o", "out.npy", out=None,
+                    says="-o stands after --: write options before it")
+        result = self.refuse("dequantize", a, "--scale", 1, "--bits", 8, says=["8", "2, 4"])
+        self.assertNotIn("did you mean", result.stderr)
         result = self.refuse("multiply", a, a, out=None, says=["multiply", "quantize", "info"])
         self.assertNotIn("did you mean", result.stderr)
         target = cpu_targets(json.loads(self.succeed("info", "--json").stdout), "add_f32")[0]

@@ -396,6 +396,7 @@ std::string usage_error(const CLI::App &app, const CLI::ParseError &error) {
     const std::vector<const CLI::App *> commands =
         app.get_subcommands([](const CLI::App *command) { return command->parsed(); });
     for (const std::string &word : app.remaining(/*recurse=*/true)) {
+        if (word == "--") continue;
         const bool is_option = word.size() > 1 && word[0] == '-';
         if (!is_option && !commands.empty()) continue;
         if (is_option && is_number(word))
@@ -410,6 +411,8 @@ std::string usage_error(const CLI::App &app, const CLI::ParseError &error) {
             for (const CommandFacts &command : facts.commands) names.push_back(command.name);
         }
         const std::string name = word.substr(0, word.find('='));
+        if (is_option && std::find(names.begin(), names.end(), name) != names.end())
+            return name + " stands after --: write options before it";
         return (is_option ? "unknown option " : "unknown subcommand ") + name +
                suggestion(name, names, is_option ? Words() : names);
     }

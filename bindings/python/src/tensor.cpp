@@ -181,7 +181,15 @@ void Tensor::give(nb::handle array) const {
 // ---- Numbers ----
 
 namespace {
-std::string written(nb::handle given) { return text_of(nb::borrow(given)); }
+// Python refuses to write integers of some thousand digits.
+std::string written(nb::handle given) {
+    try {
+        return text_of(nb::borrow(given));
+    } catch (nb::python_error &error) {
+        if (!error.matches(PyExc_ValueError)) throw;
+        return "this number of thousands of digits";
+    }
+}
 
 // Forgets an exception that says that something is no number; others are the caller's.
 void forget_conversion_error() {
@@ -307,9 +315,13 @@ private:
             if (!count) break;
             first = nb::borrow(PyTuple_GetItem(items.ptr(), 0));
         }
-        int64_t stride = 1;
+        // The same list may be an item many times, so that few lists have more numbers than there
+        // is memory.
+        int64_t stride = 1, bytes = bytes_of(tensor_.type);
         for (uint32_t i = shape.rank; i-- > 0;) {
             tensor_.own_strides[i] = shape.sizes[i] > 1 ? stride : 1;  // as take_array has it
+            if (__builtin_mul_overflow(bytes, shape.sizes[i], &bytes))
+                refuse(name_, "has more than 2^63 bytes", HEWN_STATUS_OUT_OF_MEMORY);
             stride *= shape.sizes[i];
         }
     }

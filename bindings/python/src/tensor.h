@@ -76,7 +76,8 @@ bool is_list(nb::handle given);
 // The array that an argument is.
 void take_array(Tensor &tensor, nb::handle given, const char *name, bool written = false);
 // Converts a number, or the numbers in a list or in lists of lists, to the type. Refuses what the
-// type does not have; of a scale also 0, infinity and NaN, with which no element can be computed.
+// type does not have; of a scale also 0, infinity and NaN. These are defined, and an array may have
+// them, but a number that is written in a program and becomes one is nearly always a mistake.
 void take_numbers(Tensor &tensor, nb::handle given, hewn_data_type type, const char *name,
                   bool is_scale);
 

@@ -169,6 +169,15 @@ def test_refused(call, words):
     assert isinstance(caught.value, ValueError)
 
 
+def test_a_list_of_more_numbers_than_memory():
+    """One list stands in another 256 times, 8 deep: 2^64 numbers."""
+    endless = [1.0]
+    for _ in range(8):
+        endless = endless * 256 if endless == [1.0] else [endless] * 256
+    with pytest.raises(hewn.Error, match=r"scale: has more than 2\^63 bytes"):
+        quantize(scale=endless)()
+
+
 def test_a_list_that_contains_itself():
     endless = [0.1]
     endless[0] = endless

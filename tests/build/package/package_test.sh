@@ -179,8 +179,14 @@ hewn_link_kernels(plugin quantize_linear_f32_u8)
 add_executable(several ${tests}/package/linked.c)
 hewn_link_kernels(several add quantize_linear_f32_u8 TARGETS ${SEVERAL})
 add_executable(more EXCLUDE_FROM_ALL ${tests}/package/linked.c)
+add_subdirectory(below EXCLUDE_FROM_ALL)
 file(WRITE ${CMAKE_BINARY_DIR}/call.cmake "${CALL}")
 include(${CMAKE_BINARY_DIR}/call.cmake)
+END
+mkdir "$work/few/below"
+cat >"$work/few/below/CMakeLists.txt" <<'END'
+set_source_files_properties(${tests}/package/linked.c PROPERTIES LANGUAGE ${LANGUAGE})
+add_executable(below ${tests}/package/linked.c)
 END
 # few LANGUAGE CALL: configures it, with one more call.
 few() {
@@ -246,6 +252,8 @@ few_refused "hewn_link_kernels(part): part is a STATIC_LIBRARY, which is not lin
 few_refused "hewn_link_kernels(linked): called twice" "hewn_link_kernels(linked add_f32)"
 few_refused "hewn_link_kernels(nothing): there is no target nothing" \
     "hewn_link_kernels(nothing add)"
+few_refused "hewn_link_kernels(below): below was made in $work/few/below: call this there" \
+    "hewn_link_kernels(below add)"
 few_refused "'add_f64' is not an operator or kernel of this hewn; kernels: add_" \
     "hewn_link_kernels(more add_f64)"
 few_refused "hewn_link_kernels(more): names no kernel" "hewn_link_kernels(more)"
