@@ -11,14 +11,17 @@ mapfile -t wanted < <(sed -nE 's/^((pytest|iniconfig|pluggy|Pygments|hypothesis|
 
 # This machine's Pythons, for wheels of this machine.
 here() {
-    local tag known python at wheel said
+    local tag known python at wheel said tools
     for tag in cp310-cp310:3.10 cp311-cp311:3.11 cp312-abi3:3.1{2,3,4,5} cp313-cp313t:3.13t; do
         known=${tag#*:} at=$work/here-${tag#*:}
         wheel=$(compgen -G "$dist/$wheel_name-$version-${tag%:*}-manylinux*_$(uname -m).whl") &&
             python=$(python_at_hand "$known") || continue
         "$python" -m venv "$at"
+        tools=("${wanted[@]}")
+        # The newest versions have no wheels for the first free-threaded Python.
+        if [[ $known == *t ]]; then tools=("${wanted[@]%%==*}"); fi
         "$at/bin/pip" install --quiet --disable-pip-version-check --no-input --only-binary :all: \
-            numpy "${wanted[@]}" exceptiongroup tomli typing_extensions >&2 ||
+            numpy "${tools[@]}" exceptiongroup tomli typing_extensions >&2 ||
             { echo "skipped $known: wheels cannot be had" && continue; }
         "$at/bin/pip" install --quiet --disable-pip-version-check --no-deps --no-index "$wheel"
         said=$(cd "$work" && env -i HOME=/tmp LC_ALL=C.UTF-8 "PATH=$at/bin" "$at/bin/python" -B \
