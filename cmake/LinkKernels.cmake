@@ -8,7 +8,7 @@
 # (runtime/dispatch/table.h). The library's own table asks for all of them. So the program gets a
 # table of its own in <build folder>/hewn_link_kernels/<program>/, written from the library's lists.
 # Where a package has the shared library only, as on Windows, the program links that, with all of
-# its kernels. For projects that use hewn, by find_package as well as by add_subdirectory; from CMake
+# its kernels. A package for several architectures has no lists: the program links all kernels. For projects that use hewn, by find_package as well as by add_subdirectory; from CMake
 # 3.16 on.
 
 cmake_policy(PUSH)
@@ -152,6 +152,13 @@ function(hewn_link_kernels program)
     set(kernels ${link_UNPARSED_ARGUMENTS})
     set(caller "hewn_link_kernels(${program})")
     hewn_check_program("${caller}" ${program} ${kernels})
+    get_property(lists GLOBAL PROPERTY HEWN_TABLE_LISTS)
+    if(NOT EXISTS ${lists}/variants.inc)
+        message(STATUS "${caller}: this hewn is for several architectures: ${program} links all of "
+            "its kernels")
+        target_link_libraries(${program} PRIVATE hewn::hewn_static)
+        return()
+    endif()
     if(NOT link_TARGETS)
         set(link_TARGETS cpu)
     endif()
@@ -167,7 +174,6 @@ function(hewn_link_kernels program)
         return()
     endif()
     get_property(sources GLOBAL PROPERTY HEWN_TABLE_SOURCES)
-    get_property(lists GLOBAL PROPERTY HEWN_TABLE_LISTS)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${lists}/variants.inc
         ${lists}/plans.inc ${lists}/targets.inc)
     set(dir ${CMAKE_CURRENT_BINARY_DIR}/hewn_link_kernels/${program})

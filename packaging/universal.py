@@ -5,6 +5,9 @@ import subprocess
 
 import common
 
+# The kernels of one architecture each, for hewn_link_kernels, which links them all where there is no
+# list.
+OF_ONE = "lib/cmake/hewn/table/lists/"
 PARTS, UNIVERSAL = ("macos-arm64", "macos-x86_64"), "macos-universal"
 
 
@@ -33,8 +36,10 @@ def pack(release):
     arm, intel, to = (release.stage / system for system in (*PARTS, UNIVERSAL))
     names = [name for name, _ in common.files(arm)]
     if names != [name for name, _ in common.files(intel)]:
-        raise SystemExit(f"universal: {arm} and {intel} have not the same files")
+        raise SystemExit(f"universal: {arm} and {intel} do not have the same files")
     shutil.rmtree(to, ignore_errors=True)
     for name in names:
+        if name.startswith(OF_ONE):
+            continue
         join(arm / name, intel / name, to / name)
     return []
