@@ -7,9 +7,10 @@
 # A linker takes from a static library what is asked for, and it is a table that asks for kernels
 # (runtime/dispatch/table.h). The library's own table asks for all of them. So the program gets a
 # table of its own in <build folder>/hewn_link_kernels/<program>/, written from the library's lists.
-# Where a package has the shared library only, as on Windows, the program links that, with all of
-# its kernels. A package for several architectures has no lists: the program links all kernels. For projects that use hewn, by find_package as well as by add_subdirectory; from CMake
-# 3.16 on.
+# Where a package has the shared library only, as on Windows, the program links that, with all of its
+# kernels. A package for several architectures has no lists: the program links all kernels of the
+# static library. For projects that use hewn, by find_package as well as by add_subdirectory; from
+# CMake 3.16 on.
 
 cmake_policy(PUSH)
 cmake_policy(VERSION 3.16)  # the calling project's may be older

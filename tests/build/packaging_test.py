@@ -408,7 +408,7 @@ class PackagingTest(unittest.TestCase):
     @unittest.skipIf(UNLIPOED, UNLIPOED)
     def test_macos_parts_must_be_alike(self):
         write(self.stage / "macos-arm64/lib/other", "x")
-        self.refuses(universal, "have not the same files")
+        self.refuses(universal, "do not have the same files")
 
     # ---- Recipes ----
 
