@@ -12,22 +12,22 @@ debootstrap --variant=minbase bookworm "$system" >"$work/debootstrap.log" 2>&1 |
     skip "no debootstrap: $(tail -1 "$work/debootstrap.log")"
 mount -t proc proc "$system/proc" || skip "/proc cannot be mounted"
 trap 'umount "$system/proc"' EXIT
-environment=(PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8)
+environment=(PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/opt LC_ALL=C.UTF-8)
 # Where this machine's network has certificates of its own, pip needs them.
 if [[ ${PIP_CERT-} ]]; then
-    cp "$PIP_CERT" "$system/root/certificates.pem"
-    environment+=(PIP_CERT=/root/certificates.pem)
+    cp "$PIP_CERT" "$system/opt/certificates.pem"
+    environment+=(PIP_CERT=/opt/certificates.pem)
 fi
-"$root/scripts/clone.sh" "$root" "$system/root/hewn"
+"$root/scripts/clone.sh" "$root" "$system/opt/hewn"
 
 # works COMMAND: what it printed is in WORK/COMMAND.log.
 works() {
     local start=$SECONDS
-    chroot "$system" env -i "${environment[@]}" bash -c "cd /root/hewn && $1" \
+    chroot "$system" env -i "${environment[@]}" bash -c "cd /opt/hewn && $1" \
         </dev/null >"$work/$(basename "$1").log" 2>&1 ||
         fail "$1: $(tail -20 "$work/$(basename "$1").log")"
     echo "ok      $1 on a bare Debian 12: $((SECONDS - start)) s"
 }
 works ./demo.sh
-python3 "$root/tests/build/demo_test.py" "$system/root/hewn/demo-output"
+python3 "$root/tests/build/demo_test.py" "$system/opt/hewn/demo-output"
 works ./test.sh
