@@ -9,7 +9,7 @@
 #                                            Windows under Wine, WebAssembly in Node.js and a
 #                                            browser, ONNX Runtime, sanitizers, exhaustive sweeps,
 #                                            packages, documents and lint. About 45 minutes on two
-#                                            cores, 8 GB of disk.
+#                                            cores, 6 GB of disk.
 #
 #     ./test.sh -R variants.x86_64_avx2      of these, only the tests whose names match
 set -euo pipefail

@@ -62,7 +62,7 @@ void evaluate(const Evaluation &evaluation, void *output) {
                 end = std::max(end, at[i] + 1);
             }
         });
-        // The last byte's bits behind the last element are 0.
+        // The last byte's bits after the last element are 0.
         if constexpr (packed_bits < T >> 0) {
             for (int64_t i = end; i * packed_bits<T> % 8 != 0; i++) set_element(output, i, T(0));
         }

@@ -38,7 +38,7 @@ use() {
     echo "ok      the lines of docs/onnxruntime.md: $(tail -1 <<<"$said")"
 }
 
-# hewn-kernels[onnxruntime,tune] brings the provider and the tuner, from DIST alone: what others
+# hewn-kernels[onnxruntime,tune] brings the provider and the tuner, only from DIST: what others
 # make was fetched before, and there is no index.
 extra() {
     local pip=("$work/venv/bin/pip" --quiet --disable-pip-version-check --no-input)
