@@ -27,13 +27,14 @@ public:
         return info_type_ ? type_of(*ort_, info_type_) : hewn_data_type(HEWN_DATA_TYPE_UNKNOWN);
     }
     std::string name() const { return ort_->get<const char *>(&OrtApi::GetValueInfoName, info_); }
-    bool is_one_element() const {
+    // Whether its shape is known and is the one of a single scale or zero point: [] or [1].
+    bool is_scalar() const {
         const auto *const tensor = ort_->get<const OrtTensorTypeAndShapeInfo *>(
             &OrtApi::CastTypeInfoToTensorInfo, info_type_);
         if (!tensor || !ort_->api.TensorTypeAndShape_HasShape(tensor)) return false;
         std::vector<int64_t> shape(ort_->get<size_t>(&OrtApi::GetDimensionsCount, tensor));
         (*ort_)(&OrtApi::GetDimensions, tensor, shape.data(), shape.size());
-        return std::all_of(shape.begin(), shape.end(), [](int64_t size) { return size == 1; });
+        return shape.empty() || (shape.size() == 1 && shape[0] == 1);
     }
     const OrtNode *producer() const {
         const OrtNode *node = nullptr;
@@ -82,6 +83,7 @@ public:
         facts_.axis = attribute("axis", facts_.axis);
         facts_.block_size = attribute("block_size", facts_.block_size);
         for (auto &[name, value] : facts_.attributes) value = attribute(name.c_str(), value);
+        set_defaults_by_type(facts_);
     }
     const OrtNode *get() const { return node_; }
     const NodeFacts &facts() const { return facts_; }
@@ -155,11 +157,28 @@ struct Group {
     }
 };
 
-bool has_one_scale(const Node &linear) { return linear.inputs()[1].is_one_element(); }
+// One scale, at most one zero point, and no attribute that changes the formula: a group has none of
+// them. ONNX's other attributes do not matter here: `axis` only picks the dimension of several
+// scales, `output_dtype` is seen in the types, and `saturate` is about float8.
+bool is_per_tensor(const Node &linear) {
+    const auto &inputs = linear.inputs();
+    const bool has_zero_point = inputs.size() > 2 && inputs[2].exists();
+    return linear.facts().block_size == 0 && !asks_for_any(linear.facts().attributes) &&
+           inputs[1].is_scalar() && (!has_zero_point || inputs[2].is_scalar());
+}
+
+// What stands between DequantizeLinear and QuantizeLinear is f32 in hewn's operators. From opset 23
+// on DequantizeLinear's `output_dtype` makes it f16 even where the scales are f32.
+bool is_f32_between(const Node &middle) {
+    const auto is_f32 = [](hewn_data_type type) { return type == HEWN_DATA_TYPE_FLOAT32; };
+    const NodeFacts &facts = middle.facts();
+    return std::all_of(facts.inputs.begin(), facts.inputs.end(), is_f32) &&
+           is_f32(facts.outputs[0]);
+}
 
 std::optional<Group> group_around(const Ort &ort, const Node &middle, const std::string &target) {
     const Operator *const between = find_operator(middle.facts(), true);
-    if (!between || middle.inputs().size() != 2) return {};
+    if (!between || middle.inputs().size() != 2 || !is_f32_between(middle)) return {};
     const Operator *const op = &operator_of(between->type);
     Group group = {op, {}};
     for (const Value &input : middle.inputs()) {
@@ -168,7 +187,7 @@ std::optional<Group> group_around(const Ort &ort, const Node &middle, const std:
         group.nodes.emplace_back(ort, producer);
         const Node &node = group.nodes.back();
         if (!node.facts().is("DequantizeLinear") || !operator_for(node.facts(), target) ||
-            !has_one_scale(node))
+            !is_per_tensor(node))
             return {};
     }
     if (!middle.outputs()[0].is_read_once()) return {};
@@ -176,8 +195,7 @@ std::optional<Group> group_around(const Ort &ort, const Node &middle, const std:
     group.nodes.emplace_back(ort, middle.outputs()[0].consumers()[0]);
     const Node &last = group.nodes.back();
     if (!last.facts().is("QuantizeLinear") || !operator_for(last.facts(), target) ||
-        !has_one_scale(last) || asks_for_any(last.facts().attributes) ||
-        !computes(*op, group.types(), target))
+        !is_per_tensor(last) || !computes(*op, group.types(), target))
         return {};
     return group;
 }
@@ -263,6 +281,7 @@ NodeFacts facts_of_kernel(const Ort &ort, const OrtKernelInfo *info) {
     facts.axis = attribute("axis", facts.axis);
     facts.block_size = attribute("block_size", facts.block_size);
     for (auto &[name, value] : facts.attributes) value = attribute(name.c_str(), value);
+    set_defaults_by_type(facts);
     return facts;
 }
 

@@ -17,7 +17,9 @@ void check(hewn_status status, const hewn_error &error) {
     if (status != HEWN_STATUS_OK) throw Failure(std::string("hewn: ") + error.message);
 }
 
-[[noreturn]] void refuse(const char *message) { throw Failure(message, ORT_INVALID_ARGUMENT); }
+[[noreturn]] void refuse(const std::string &message) {
+    throw Failure(message, ORT_INVALID_ARGUMENT);
+}
 
 // hewn's slices on ONNX Runtime's threads.
 struct Executor {
@@ -55,6 +57,20 @@ struct Part {
     std::vector<Dimension> dimensions;
     std::array<int64_t, kMaxTensors> first = {};
 };
+
+std::vector<int64_t> shape_of(const Input &input) { return {input.dims, input.dims + input.rank}; }
+
+std::string text_of(const std::vector<int64_t> &shape) {
+    std::string text;
+    for (const int64_t size : shape) text += (text.empty() ? "" : ", ") + std::to_string(size);
+    return '[' + text + ']';
+}
+
+// The shapes of a single scale or zero point. [1, 1] is none of them: ONNX would take it for
+// blocks.
+bool is_scalar(const Input &input) {
+    return input.rank == 0 || (input.rank == 1 && input.dims[0] == 1);
+}
 
 // NumPy's rule.
 std::vector<int64_t> broadcast(const std::vector<Input> &inputs) {
@@ -101,13 +117,48 @@ private:
     // The scale that may have several elements; null: there is none.
     const Input *scale() const { return op_.is_sized_parameter(1) ? &inputs_[1] : nullptr; }
 
+    // Scales and zero points have the shapes that ONNX gives them. Others are refused even where
+    // their number of elements would do, as the CPU provider refuses them.
     void check_parameters() const {
         for (size_t i = 0; i < op_.inputs; i++) {
             if (op_.is_data(i) || description_.types[i] == HEWN_DATA_TYPE_UNKNOWN) continue;
-            if (op_.tensors[i].one_element ? inputs_[i].elements() != 1
-                                           : inputs_[i].elements() != scale()->elements())
-                refuse("a scale or zero point has not the number of elements that is due");
+            if (op_.tensors[i].one_element) {
+                if (!is_scalar(inputs_[i])) refuse_shape(i, "[] or [1]");
+            } else if (&inputs_[i] == scale()) {
+                check_scale();
+            } else {
+                check_zero_point(i);
+            }
         }
+    }
+    void check_scale() const {
+        const int64_t block = description_.block_size;
+        if (block < 0) refuse("block_size: " + std::to_string(block) + ", expected 0 or more");
+        if (block == 0 && is_scalar(*scale())) return;
+        const int64_t size = axis().size;
+        std::vector<int64_t> expected = {size};
+        if (block > 0) {
+            expected = shape_of(inputs_[0]);
+            expected[size_t(axis_number())] = blocks_of(size);
+        }
+        if (shape_of(*scale()) == expected) return;
+        const std::string of_axis = " (axis " + std::to_string(description_.axis) + " of " +
+                                    op_.tensors[0].name + " has " + std::to_string(size);
+        if (block == 0) refuse_shape(1, "[], [1] or " + text_of(expected) + of_axis + ')');
+        refuse_shape(
+            1, text_of(expected) + of_axis + ", block_size is " + std::to_string(block) + ')');
+    }
+    void check_zero_point(size_t i) const {
+        if (shape_of(inputs_[i]) == shape_of(*scale())) return;
+        if (description_.block_size == 0 && is_scalar(*scale())) {
+            if (!is_scalar(inputs_[i])) refuse_shape(i, "[] or [1], as there is one scale");
+        } else {
+            refuse_shape(i, "the scale's, " + text_of(shape_of(*scale())));
+        }
+    }
+    [[noreturn]] void refuse_shape(size_t i, const std::string &expected) const {
+        refuse(std::string(op_.tensors[i].name) + ": shape " + text_of(shape_of(inputs_[i])) +
+               ", expected " + expected);
     }
 
     // A scale and zero point of no elements have values too.
@@ -155,13 +206,23 @@ private:
     struct Axis {
         int64_t outer, size, inner;
     };
+    int64_t axis_number() const {  // from the outermost
+        const int64_t rank = int64_t(inputs_[0].rank), given = description_.axis,
+                      axis = given < 0 ? given + rank : given;
+        if (axis < 0 || axis >= rank)
+            refuse("axis: " + std::to_string(given) + ", expected one of the " +
+                   std::to_string(rank) + " of " + op_.tensors[0].name);
+        return axis;
+    }
+    int64_t blocks_of(int64_t size) const {
+        const int64_t block = description_.block_size;
+        return size / block + (size % block != 0);
+    }
     Axis axis() const {
         const Input &x = inputs_[0];
-        const int64_t rank = int64_t(x.rank), given = description_.axis,
-                      axis = given < 0 ? given + rank : given;
-        if (axis < 0 || axis >= rank) refuse("the axis is not one of the input's");
+        const int64_t axis = axis_number();
         return {product(x.dims, x.dims + axis), x.dims[axis],
-                product(x.dims + axis + 1, x.dims + rank)};
+                product(x.dims + axis + 1, x.dims + x.rank)};
     }
 
     // The data's and the parameters' strides in a dimension.
@@ -174,8 +235,6 @@ private:
 
     Part along_axis() const {
         const Axis x = axis();
-        if (scale()->rank != 1 || scale()->dims[0] != x.size)
-            refuse("the scale has neither one element nor one for each index of the axis");
         return {{dimension(x.outer, x.size * x.inner, 0), dimension(x.size, x.inner, 1),
                  dimension(x.inner, 1, 0)}};
     }
@@ -183,22 +242,10 @@ private:
     // The last block may be short.
     Part in_blocks() const {
         const Axis x = axis();
-        const int64_t block = description_.block_size,
-                      blocks = x.size / block + (x.size % block != 0);
-        check_blocks(blocks);
-        Part part = {{dimension(x.outer, x.size * x.inner, blocks * x.inner),
+        Part part = {{dimension(x.outer, x.size * x.inner, blocks_of(x.size) * x.inner),
                       dimension(x.size, x.inner, x.inner), dimension(x.inner, 1, 1)}};
-        part.dimensions[1].block = block;
+        part.dimensions[1].block = description_.block_size;
         return part;
-    }
-    void check_blocks(int64_t blocks) const {
-        const Input &x = inputs_[0], &s = *scale();
-        const int64_t rank = int64_t(x.rank), given = description_.axis,
-                      axis = given < 0 ? given + rank : given;
-        bool fits = s.rank == x.rank;
-        for (int64_t k = 0; fits && k < rank; k++)
-            fits = s.dims[k] == (k == axis ? blocks : x.dims[k]);
-        if (!fits) refuse("the scale does not have the shape that the blocks ask for");
     }
 };
 
@@ -447,8 +494,27 @@ Operation::Operation(const Ort &ort, Description description, Settings settings)
     : ort_(ort), description_(std::move(description)), settings_(std::move(settings)) {
     for (size_t i = 0; i < description_.op->inputs; i++) {
         if (description_.passed[i] == Description::kAbsent) continue;
+        if (i == zero_point_of_i32()) zero_point_place_ = int(passed_.size());
         passed_.push_back(size_t(description_.passed[i]));
         operands_.push_back(i);
+    }
+    const size_t i = zero_point_of_i32();
+    if (i != kNone && description_.constants[i]) check_zero(description_.constants[i]->input());
+}
+
+size_t Operation::zero_point_of_i32() const {
+    const bool has_one = description_.op->type == HEWN_OPERATOR_DEQUANTIZE_LINEAR &&
+                         description_.types[0] == HEWN_DATA_TYPE_INT32 &&
+                         description_.types[2] != HEWN_DATA_TYPE_UNKNOWN;
+    return has_one ? 2 : kNone;
+}
+
+void Operation::check_zero(const Input &zero_point) const {
+    const auto *const values = static_cast<const int32_t *>(zero_point.data);
+    for (int64_t i = 0; i < zero_point.elements(); i++) {
+        if (values[i] != 0)
+            refuse("ZeroPointTensor: " + std::to_string(values[i]) +
+                   ", expected 0, as InputTensor is int32");
     }
 }
 
@@ -496,6 +562,7 @@ const Plan &Operation::plan_for(const Inputs &passed,
 void Operation::run(OrtKernelContext *context) const {
     Inputs passed;
     read(context, passed);
+    if (zero_point_place_ >= 0) check_zero(passed[size_t(zero_point_place_)]);
     std::unique_ptr<const Plan> temporary;
     const Plan &plan = plan_for(passed, temporary);
     Memory memory;

@@ -86,6 +86,14 @@ hewn_data_type hewn_type(ONNXTensorElementDataType type) {
     return HEWN_DATA_TYPE_UNKNOWN;
 }
 
+void set_defaults_by_type(NodeFacts &node) {
+    int64_t &precision = node.attributes.at("precision");
+    if (!node.is("QuantizeLinear") || node.version < 23 || precision != 0) return;
+    for (const auto &known : kTypes) {
+        if (known.hewn == node.input(1)) precision = known.onnx;
+    }
+}
+
 uint64_t bytes_of(hewn_data_type type, int64_t elements) {
     const hewn_tensor_desc dense = {sizeof dense, type, 1, &elements, nullptr};
     uint64_t bytes = 0;

@@ -61,6 +61,10 @@ struct NodeFacts {
     }
 };
 
+// Sets the attributes that are absent and whose default is not a constant: from opset 23 on the
+// precision of QuantizeLinear's division is the type of its scale.
+void set_defaults_by_type(NodeFacts &node);
+
 // The operator of this node, by itself or between others; null: hewn has none of its version.
 const Operator *find_operator(const NodeFacts &node, bool between);
 

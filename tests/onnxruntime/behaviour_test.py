@@ -19,7 +19,8 @@ from onnx import TensorProto, helper
 
 F32 = np.float32
 OLD = sys.argv.pop() if len(sys.argv) > 1 else None
-RECENT = tuple(int(n) for n in ort.__version__.split(".")[:2]) >= (1, 27)
+VERSION = tuple(int(n) for n in ort.__version__.split(".")[:2])
+RECENT, NEWEST = VERSION >= (1, 27), VERSION >= (1, 32)
 SUM = helper.make_node("Add", ["a", "b"], ["y"])
 SUM_MODEL = common.model([SUM], [("a", F32, ["n"]), ("b", F32, ["m"])], [("y", F32, None)])
 ONES = {"a": np.ones(5, F32), "b": np.ones(1, F32)}
@@ -46,6 +47,13 @@ def group(middle, rng, types, as_inputs=False):
         inputs += [(name, value.dtype, []) for name, value in parameters.items()]
         constants = {}
     return common.model(nodes, inputs, [("y", types[2], ["n"])], constants), parameters
+
+
+def group_without_blocks(model):
+    model = onnx.ModelProto.FromString(model.SerializeToString())
+    for node in model.graph.node:
+        del node.attribute[:]
+    return model
 
 
 def every_pair(types):
@@ -127,13 +135,99 @@ class Groups(unittest.TestCase):
             self.assertEqual(len(session.run(None, feeds)), 2)
 
 
-    def test_another_precision_is_no_group(self):
-        for precision in (1, 10):
-            model, _ = group("Add", self.rng, [np.uint8] * 3)
+    def one_by_one(self, changed):
+        """The group changed(model) is not run whole, and has the bits of the four nodes."""
+        for middle in ("Add", "Mul"):
+            model, _ = group(middle, self.rng, [np.uint8] * 3)
             model.opset_import[0].version = 23
-            model.graph.node[3].attribute.append(helper.make_attribute("precision", precision))
-            session = common.on_hewn(model, common.session_options(Level.ORT_DISABLE_ALL))
-            self.assertEqual(sorted(WHOLE) in common.taken(session), precision == 1)
+            changed(model)
+            session, cpu = (make(model, common.session_options(Level.ORT_DISABLE_ALL))
+                            for make in (common.on_hewn, common.on_cpu))
+            self.assertNotIn(sorted([middle, *WHOLE[1:]]), common.taken(session))
+            feeds = every_pair([np.uint8] * 2)
+            self.assertTrue(common.equal(session.run(None, feeds)[0], cpu.run(None, feeds)[0]))
+
+    @staticmethod
+    def set_attribute(model, nodes, **attribute):
+        for node in nodes:
+            made = helper.make_node("Add", [], [], **attribute).attribute
+            model.graph.node[node].attribute.extend(made)
+
+    @staticmethod
+    def set_constants(model, **arrays):
+        for initializer in model.graph.initializer:
+            if initializer.name in arrays:
+                new = onnx.numpy_helper.from_array(arrays[initializer.name], initializer.name)
+                initializer.CopyFrom(new)
+
+    @unittest.skipUnless(NEWEST, "ONNX Runtime 1.32 and later divide with the scale's precision")
+    def test_floats_between_of_another_type_are_no_group(self):
+        """f16 between, by DequantizeLinear's output_dtype, with scales of f32; all f16."""
+
+        def halves_between(model):
+            self.set_attribute(model, (0, 1), output_dtype=TensorProto.FLOAT16)
+            self.set_constants(model, **{"as": np.asarray(100, F32), "bs": np.asarray(90, F32)})
+            self.set_constants(model, ys=np.asarray(177, np.float16))
+
+        def halves(model):
+            scales = {name: np.asarray(0.1, np.float16) for name in ("as", "bs", "ys")}
+            self.set_constants(model, **scales)
+
+        self.one_by_one(halves_between)
+        self.one_by_one(halves)
+
+    def test_f16_between_and_f32_scales_is_no_group(self):
+        """QuantizeLinear's x and scale may be of two types from opset 23 on. By the text of ONNX the
+        quotient has the scale's type."""
+        model, v = group("Add", self.rng, [np.uint8] * 3)
+        model.opset_import[0].version = 23
+        self.set_attribute(model, (0, 1), output_dtype=TensorProto.FLOAT16)
+        scales = {name: np.asarray(s, F32) for name, s in (("as", 100), ("bs", 90), ("ys", 177))}
+        self.set_constants(model, **scales)
+        session = common.alone(model)
+        self.assertNotIn(WHOLE, common.taken(session))
+        feeds = every_pair([np.uint8] * 2)
+        a, b = (((feeds[n].astype(F32) - F32(v[n + "z"])) * scales[n + "s"]).astype(np.float16)
+                for n in "ab")
+        y = np.rint((a.astype(F32) + b.astype(F32)).astype(np.float16).astype(F32) / F32(177))
+        due = np.clip(y + F32(v["yz"]), 0, 255).astype(np.uint8)
+        self.assertTrue(common.equal(session.run(None, feeds)[0], due))
+
+    @unittest.skipUnless(NEWEST, "ONNX Runtime 1.32 and later look at the precision")
+    def test_another_precision_is_no_group(self):
+        self.one_by_one(lambda model: self.set_attribute(model, (3,), precision=10))
+
+    def test_precision_f32_is_a_group(self):
+        model, _ = group("Add", self.rng, [np.uint8] * 3)
+        model.opset_import[0].version = 23
+        self.set_attribute(model, (3,), precision=1)
+        session = common.on_hewn(model, common.session_options(Level.ORT_DISABLE_ALL))
+        self.assertEqual(common.taken(session), [WHOLE])
+
+    def test_blocks_are_no_group(self):
+        """One block of the whole tensor, which has one scale of the input's rank."""
+        for node, letter in enumerate("ab_y"):
+            if letter == "_":
+                continue
+            model, v = group("Add", self.rng, [np.uint8] * 3)
+            self.set_attribute(model, (node,), axis=0, block_size=1 << 16)
+            self.set_constants(model, **{letter + k: v[letter + k].reshape(1) for k in "sz"})
+            session = common.on_hewn(model, common.session_options(Level.ORT_DISABLE_ALL),
+                                     claim="all")
+            self.assertNotIn(WHOLE, common.taken(session), letter)
+            plain = common.on_hewn(group_without_blocks(model), claim="all")
+            feeds = every_pair([np.uint8] * 2)
+            self.assertTrue(common.equal(session.run(None, feeds)[0], plain.run(None, feeds)[0]))
+
+    def test_attributes_without_a_meaning_here_leave_it_a_group(self):
+        """axis, of one scale; saturate, of integers; output_dtype, where it is the default."""
+        model, _ = group("Add", self.rng, [np.uint8] * 3)
+        model.opset_import[0].version = 23
+        self.set_attribute(model, (0, 1, 3), axis=5)
+        self.set_attribute(model, (0, 1), output_dtype=TensorProto.FLOAT)
+        self.set_attribute(model, (3,), saturate=0, output_dtype=TensorProto.UINT8)
+        session = common.on_hewn(model, common.session_options(Level.ORT_DISABLE_ALL))
+        self.assertEqual(common.taken(session), [WHOLE])
 
 
 class Graphs(unittest.TestCase):
@@ -196,22 +290,164 @@ class Graphs(unittest.TestCase):
             model = common.model([node], [("x", F32, ["n"])], [("y", np.uint8, ["n"])], constants,
                                  opset=23)
             options = common.session_options(Level.ORT_DISABLE_ALL)
+            if not is_hewns and NEWEST:  # the CPU provider has such a node and refuses it
+                with self.assertRaisesRegex(Exception, "CPU QuantizeLinear only supports precision"):
+                    common.on_hewn(model, options)
+                continue
             session = common.on_hewn(model, options)
             self.assertEqual(common.taken_nodes(session), ["QuantizeLinear"] * is_hewns, precision)
             if due is not None:
                 y = session.run(None, {"x": x})[0]
                 self.assertEqual(y.tolist(), (np.rint(due) + 3).tolist(), precision)
 
-    def test_a_scale_with_too_many_elements_is_refused(self):
-        node = helper.make_node("QuantizeLinear", ["x", "s", "z"], ["y"])
-        inputs = [("x", F32, [2, 3]), ("s", F32, ["n"]), ("z", np.uint8, ["m"])]
-        model = common.model([node], inputs, [("y", np.uint8, None)])
-        session = common.alone(model)
-        for scales, zero_points in ((2, 2), (1, 3), (3, 1)):
-            feeds = {"x": np.ones((2, 3), F32), "s": np.ones(scales, F32),
-                     "z": np.zeros(zero_points, np.uint8)}
-            with self.assertRaisesRegex(Exception, "scale"):
-                session.run(None, feeds)
+    def test_the_default_precision_is_the_scales_type(self):
+        """From opset 23 on. Every f16 between 0.01 and 100, and scales of f16 and f32."""
+        x = np.arange(0x211f, 0x5640, dtype=np.uint16).view(np.float16)
+        for x_type, scale_type in ((np.float16,) * 2, (F32, np.float16), (np.float16, F32)):
+            scale = np.asarray(0.1, scale_type)
+            for opset in (21, 23, 24, 25):
+                if opset == 21 and x_type != scale_type:
+                    continue
+                node = helper.make_node("QuantizeLinear", ["x", "s", "z"], ["y"])
+                constants = {"s": scale, "z": np.asarray(3, np.uint8)}
+                model = common.model([node], [("x", x_type, ["n"])], [("y", np.uint8, ["n"])],
+                                     constants, opset)
+                try:
+                    session = common.alone(model)
+                except Exception as error:
+                    self.assertIn("opset", str(error))  # ONNX Runtime 1.24 does not know it
+                    continue
+                dtype = F32 if opset == 21 else scale_type
+                quotient = x.astype(dtype) / scale.astype(dtype)
+                due = np.clip(np.rint(quotient.astype(F32)) + F32(3), 0, 255).astype(np.uint8)
+                y = session.run(None, {"x": x.astype(x_type)})[0]
+                self.assertTrue(common.equal(y, due), (opset, x_type, scale_type))
+
+    def linear(self, op, **given):
+        """A session of QuantizeLinear or DequantizeLinear, whose shapes the feeds tell."""
+        types = (F32, F32, np.uint8) if op == "QuantizeLinear" else (np.uint8, F32, np.uint8)
+        node = helper.make_node(op, ["x", "s", "z"], ["y"], **given)
+        inputs = [(name, t, None) for name, t in zip("xsz", types)]
+        output = np.uint8 if op == "QuantizeLinear" else F32
+        model = common.model([node], inputs, [("y", output, None)])
+        off = common.session_options(Level.ORT_DISABLE_ALL)
+        return (common.alone(model), common.on_cpu(model, off)), types
+
+    def runs(self, op, cases, **given):
+        """cases: shapes of x, scale and zero point, and the error; None: the CPU provider's result,
+        whose errors are hewn's too."""
+        sessions, types = self.linear(op, **given)
+        for *shapes, words in cases:
+            feeds = {n: np.full(s, 3, t) for n, s, t in zip("xsz", shapes, types)}
+            with self.subTest(f"{op}{given}: {shapes}"):
+                if words is None:
+                    hewn_y, cpu_y = (session.run(None, feeds)[0] for session in sessions)
+                    self.assertTrue(common.equal(hewn_y, cpu_y))
+                    continue
+                with self.assertRaisesRegex(Exception, words):
+                    sessions[0].run(None, feeds)
+                with self.assertRaisesRegex(Exception, ".*Linear"):
+                    sessions[1].run(None, feeds)
+
+    def test_shapes_of_scales_and_zero_points(self):
+        x = (2, 3)
+        for op in ("QuantizeLinear", "DequantizeLinear"):
+            self.runs(op, (
+                (x, (), (), None),
+                (x, (1,), (1,), None),
+                (x, (1,), (), None),
+                (x, (3,), (3,), None),
+                ((0, 3), (3,), (3,), None),
+                (x, (2,), (2,), r"ScaleTensor: shape \[2\], expected \[\], \[1\] or \[3\] "
+                                r"\(axis 1 of InputTensor has 3\)"),
+                ((0, 3), (2,), (2,), r"ScaleTensor: shape \[2\]"),
+                (x, (1, 1), (1, 1), r"ScaleTensor: shape \[1, 1\], expected"),
+                (x, (1, 3), (1, 3), r"ScaleTensor: shape \[1, 3\], expected"),
+                (x, (1,), (3,), r"ZeroPointTensor: shape \[3\], expected \[\] or \[1\]"),
+                (x, (), (1, 1), r"ZeroPointTensor: shape \[1, 1\], expected \[\] or \[1\]"),
+                (x, (3,), (1,), r"ZeroPointTensor: shape \[1\], expected the scale's, \[3\]"),
+                (x, (3,), (), r"ZeroPointTensor: shape \[\], expected the scale's, \[3\]"),
+                (x, (3,), (1, 3), r"ZeroPointTensor: shape \[1, 3\], expected the scale's, \[3\]"),
+                ((3,), (3,), (3,), "axis: 1, expected one of the 1 of InputTensor"),
+            ))
+            self.runs(op, (
+                (x, (2, 2), (2, 2), None),
+                ((1, 2), (1, 1), (1, 1), None),
+                (x, (), (), r"ScaleTensor: shape \[\], expected \[2, 2\] \(axis 1 of InputTensor "
+                            r"has 3, block_size is 2\)"),
+                (x, (1,), (1,), r"ScaleTensor: shape \[1\], expected \[2, 2\]"),
+                ((1, 2), (1,), (1,), r"ScaleTensor: shape \[1\], expected \[1, 1\]"),
+                ((1, 3), (1, 1), (1, 1), r"ScaleTensor: shape \[1, 1\], expected \[1, 2\]"),
+                (x, (2, 2), (2,), r"ZeroPointTensor: shape \[2\], expected the scale's"),
+                (x, (2, 2), (1, 4), r"ZeroPointTensor: shape \[1, 4\], expected the scale's"),
+                ((1, 2), (1, 1), (1,), r"ZeroPointTensor: shape \[1\], expected the scale's"),
+            ), axis=1, block_size=2)
+
+    def test_blocks_of_negative_size_are_refused(self):
+        node = helper.make_node("QuantizeLinear", ["x", "s"], ["y"], block_size=-1)
+        model = common.model([node], [("x", F32, [2])], [("y", np.uint8, [2])], {"s": F32(1)})
+        with self.assertRaisesRegex(Exception, "block_size"):
+            common.on_cpu(model)
+        with self.assertRaisesRegex(Exception, "block_size: -1, expected 0 or more"):
+            common.alone(model).run(None, {"x": np.ones(2, F32)})
+
+    def test_scales_of_quantized_sums_have_one_element(self):
+        inputs = [f"{n}{k}" for n in "aby" for k in ("", "s", "z")][:-3] + ["ys", "yz"]
+        shapes = {name: [2] if name in "ab" else None for name in inputs}
+        typed = [(n, F32 if n[-1] == "s" else np.uint8, shapes[n]) for n in inputs]
+        for op in ("QLinearAdd", "QLinearMul"):
+            node = helper.make_node(op, inputs, ["o"], domain=common.MICROSOFT)
+            session = common.alone(common.model([node], typed, [("o", np.uint8, None)]))
+            feeds = {n: np.full([2] if n in "ab" else [], 1, t) for n, t, _ in typed}
+            self.assertEqual(session.run(None, feeds)[0].shape, (2,))
+            for name in inputs:
+                if name in "ab":
+                    continue
+                for shape in ((1, 1), (2,), (0,)):
+                    wrong = {**feeds, name: np.full(shape, 1, feeds[name].dtype)}
+                    with self.assertRaisesRegex(Exception, r"Tensor: shape .* expected \[\] or \[1\]"):
+                        session.run(None, wrong)
+
+    def test_zero_points_of_int32_are_0(self):
+        """By ONNX, and so in the CPU provider: constants, and those that each run passes."""
+        node = helper.make_node("DequantizeLinear", ["x", "s", "z"], ["y"])
+        names = {"x": np.arange(6, dtype=np.int32), "s": np.asarray(0.5, F32)}
+        for value in (0, 5):
+            zero_point = np.asarray(value, np.int32)
+            for constants in ({"z": zero_point}, {}):
+                feeds = {**names, "z": zero_point}
+                inputs = [(n, v.dtype, v.shape) for n, v in feeds.items() if n not in constants]
+                model = common.model([node], inputs, [("y", F32, None)], constants)
+
+                def run(model=model, feeds=feeds, constants=constants):
+                    passed = {n: v for n, v in feeds.items() if n not in constants}
+                    return common.alone(model).run(None, passed)[0].tolist()
+
+                if value:
+                    with self.assertRaisesRegex(Exception, "ZeroPointTensor: 5, expected 0"):
+                        run()
+                else:
+                    self.assertEqual(run(), [0, 0.5, 1, 1.5, 2, 2.5])
+
+    def test_a_model_that_the_cpu_provider_cannot_load(self):
+        """It is loaded directly: opset 28, and a precision that only hewn has."""
+        for opset, attributes in ((28, {}), (23, {"precision": 16})):
+            node = helper.make_node("QuantizeLinear", ["x", "s"], ["y"], **attributes)
+            model = common.model([node], [("x", F32, ["n"])], [("y", np.uint8, ["n"])],
+                                 {"s": np.asarray(0.5, F32)}, opset)
+            try:
+                common.on_cpu(model)
+                continue
+            except Exception as error:
+                if "opset" in str(error):  # ONNX Runtime 1.24 has no opset 28
+                    continue
+            with self.assertWarnsRegex(RuntimeWarning, "loaded directly: .*QuantizeLinear"):
+                session = hewn.InferenceSession(common.as_bytes(model), common.session_options)
+            self.assertEqual(common.taken_nodes(session), ["QuantizeLinear"], opset)
+            y = session.run(None, {"x": np.arange(4, dtype=F32)})[0]
+            self.assertEqual(y.tolist(), [0, 2, 4, 6])
+            with self.assertRaisesRegex(Exception, "not_there.onnx"):
+                hewn.InferenceSession("not_there.onnx", common.session_options)
 
 
 class SeveralOutputs(unittest.TestCase):

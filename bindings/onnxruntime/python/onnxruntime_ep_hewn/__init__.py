@@ -14,6 +14,7 @@ or in ONNX Runtime's own words (1.27 and later; before it, see session_options):
 import os
 import pathlib
 import tempfile
+import warnings
 
 __all__ = [
     "InferenceSession",
@@ -111,15 +112,30 @@ def InferenceSession(model, make_options=None, **options):  # noqa: N802, as onn
     layouts that it prefers brings transpositions around hewn's nodes. It takes the time of creating
     two sessions.
 
+    The CPU provider cannot load some models that hewn runs, as it has no kernel for one of their
+    nodes: ONNX Runtime 1.32's has none for QuantizeLinear of opset 28. Such a model is loaded
+    directly, with a RuntimeWarning that says why.
+
     make_options: a function that returns new onnxruntime.SessionOptions, called twice. The other
-    options are session_options', with claim="all".
+    options are session_options'. `claim` is "all", or "beside" for a model that is loaded directly.
     """
     import onnxruntime
 
     register()
     make_options = make_options or onnxruntime.SessionOptions
     with tempfile.TemporaryDirectory() as folder:
-        optimized = _optimize(model, make_options(), folder)
+        try:
+            optimized = _optimize(model, make_options(), folder)
+        except Exception as error:  # ONNX Runtime has many, without a common class
+            direct = session_options(make_options(), **options)
+            session = onnxruntime.InferenceSession(model, direct, enable_fallback=0)
+            warnings.warn(
+                f"ONNX Runtime's CPU provider cannot load this model, so that it was not optimized "
+                f"for hewn but loaded directly: {error}",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+            return session
         second = session_options(make_options(), **{"claim": "all", **options})
         second.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         return onnxruntime.InferenceSession(optimized, second, enable_fallback=0)
