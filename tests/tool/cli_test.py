@@ -12,6 +12,7 @@ import json
 import os
 import pathlib
 import re
+import signal
 import struct
 import subprocess
 import sys
@@ -893,6 +894,47 @@ class DynamicTest(CliTest):
                     says="none/s.npy")
 
 
+    def test_outputs_are_different_files(self):
+        x = self.save("x.npy", np.linspace(0, 1, 5, dtype=F32))
+        os.mkdir(self.path("folder"))
+        out, here = self.path("out.npy"), self.folder.name
+        spellings = [f"{here}/./out.npy", f"{here}/folder/../out.npy", out]
+        if os.name != "nt":
+            os.symlink("out.npy", self.path("link.npy"))
+            os.symlink(".", self.path("here"))
+            spellings += [self.path("link.npy"), f"{here}/here/out.npy", f"{here}/here/link.npy"]
+        for there in [False, True]:
+            if there:
+                self.save("out.npy", np.arange(3))
+                os.link(out, self.path("hard.npy"))
+                spellings.append(self.path("hard.npy"))
+            for spelling in spellings:
+                for option in ["--output-scale", "--zero-point"]:
+                    self.refuse("dynamic", x, option, spelling,
+                                says=[f" {spelling}: is the same file as -o {out}"])
+                self.refuse("dynamic", x, "--scale", self.path("s.npy"), "--zero-point",
+                            f"{here}/./s.npy", says="is the same file as --scale ")
+        self.assert_same(np.load(out), np.arange(3))
+
+    def test_all_outputs_or_none(self):
+        """The scale cannot be a picture: then there is no output either, not even the first."""
+        x = self.save("x.npy", np.linspace(0, 1, 5, dtype=F32))
+        self.refuse("dynamic", x, "--scale", self.path("s.png"), says="s.png")
+
+    @unittest.skipIf(os.name == "nt", "limits of POSIX")
+    def test_a_full_disk(self):
+        """The second output has no room: then the first does not appear."""
+        import resource
+        x = self.save("x.npy", np.ones(1, F32))
+        limit = (130, 130)  # of a file's bytes: the output has 129, the scale 132
+        result = subprocess.run([HEWN, "dynamic", x, "--scale", self.path("s.npy"), "-o",
+                                 self.path("out.npy")], capture_output=True, text=True,
+                                timeout=HANG, preexec_fn=lambda: resource.setrlimit(
+                                    resource.RLIMIT_FSIZE, limit))
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertEqual(os.listdir(self.folder.name), ["x.npy"])
+
+
 class ImageTest(CliTest):
     def test_png(self):
         for color, shape in [(0, (5, 7)), (4, (5, 7, 2)), (2, (5, 7, 3)), (6, (5, 7, 4))]:
@@ -1321,18 +1363,35 @@ class BadUsageTest(CliTest):
         self.assertTrue(read(self.path("elsewhere/0a1b")).startswith(b"\x89PNG"))
         self.assertEqual(sorted(os.listdir(self.path("elsewhere"))), ["0a1b", "real.npy"])
 
+    @unittest.skipIf(os.name == "nt", "links of POSIX")
+    def test_a_loop_of_links_stays(self):
+        a = self.save("a.npy", np.arange(3))
+        links = {"one.npy": "two.npy", "two.npy": "one.npy", "self.npy": "self.npy"}
+        for link, to in links.items():
+            os.symlink(to, self.path(link))
+        for link in links:
+            self.refuse("add", a, 1, out=link,
+                        says=f"{link}: cannot be written: Too many levels of symbolic links")
+            self.refuse("add", self.path(link), 1,
+                        says=f"{link}: cannot be read: Too many levels of symbolic links")
+        self.assertEqual({link: os.readlink(self.path(link)) for link in links}, links)
+
     @unittest.skipIf(os.name == "nt", "limits of POSIX")
     def test_a_full_disk(self):
-        """No file may grow beyond 4096 bytes: what was begun is removed again."""
+        """No file may grow beyond 4096 bytes: what was begun is removed again, also where the
+        system's signal for that, SIGXFSZ, would end the program."""
         import resource
-        for out, array in [("out.npy", np.zeros(5000, "i1")),
-                           ("out.png", sample(self.rng, (100, 100), "u1"))]:
-            a = self.save("large.npy", array)
+        a = self.save("large.npy", sample(self.rng, (100, 100), "u1"))
+        for out, action in itertools.product(["out.npy", "out.png"],
+                                             [signal.SIG_IGN, signal.SIG_DFL]):
+            def limit():
+                signal.signal(signal.SIGXFSZ, action)
+                resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
             before = set(os.listdir(self.folder.name))
             result = subprocess.run([HEWN, "add", a, a, "-o", self.path(out)], capture_output=True,
                                     text=True, timeout=HANG, restore_signals=False,
-                                    preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE,
-                                                                          (4096, 4096)))
+                                    preexec_fn=limit, env=self.without_drivers())
             self.assertEqual(result.returncode, 2, result.stderr)
             self.assertIn(f"{out}: cannot be written: ", result.stderr)
             self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
@@ -1399,14 +1458,38 @@ class BadUsageTest(CliTest):
             os.remove(name)
             os.remove(self.path(left[0]))
 
-    def kill_while_it_writes(self, *arguments):
-        """What the tool leaves when it is killed as soon as a file appears that was not there."""
+    def without_drivers(self):
+        """An environment without OpenCL's drivers: PoCL's LLVM has handlers of signals of its own,
+        which swallow some."""
+        return {**os.environ, "OCL_ICD_VENDORS": self.folder.name}
+
+    def kill_while_it_writes(self, *arguments, by=9):
+        """What the tool leaves when that signal is sent as soon as a file appears that was not
+        there; None if it was done before the signal came."""
         there = set(os.listdir(self.folder.name))
-        with subprocess.Popen([HEWN, *arguments], stdout=subprocess.DEVNULL) as process:
+        # A shell's background jobs ignore some signals, and so would this child.
+        heed = None if by == 9 else lambda: signal.signal(by, signal.SIG_DFL)
+        with subprocess.Popen([HEWN, *arguments], stdout=subprocess.DEVNULL, preexec_fn=heed,
+                              env=self.without_drivers()) as process:
             while process.poll() is None and set(os.listdir(self.folder.name)) <= there:
                 pass
-            process.kill()
-        return [name for name in os.listdir(self.folder.name) if name.startswith(".hewn.")]
+            process.send_signal(by)
+        left = [name for name in os.listdir(self.folder.name) if name.startswith(".hewn.")]
+        return left if by == 9 or process.returncode == -by else None
+
+    @unittest.skipIf(os.name == "nt", "signals of POSIX")
+    def test_ended_by_a_signal_while_it_writes(self):
+        """Nothing is left by a signal that a program can catch."""
+        a = self.save("a.npy", np.zeros(32 << 20, "i1"))
+        for by in [signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGPIPE, signal.SIGTERM,
+                   signal.SIGXCPU]:
+            for _ in range(50):  # until it was caught writing
+                left = self.kill_while_it_writes("add", a, "1", "-o", self.path("out.npy"), by=by)
+                if left is not None and not os.path.exists(self.path("out.npy")):
+                    break
+                os.remove(self.path("out.npy"))
+            self.assertEqual(left, [], by)
+            self.assertEqual(os.listdir(self.folder.name), ["a.npy"], by)
 
     @unittest.skipIf(os.name == "nt", "limits of POSIX")
     def test_out_of_memory(self):

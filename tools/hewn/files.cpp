@@ -1,13 +1,19 @@
 #include "files.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cctype>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstring>
 #include <fstream>
 
 #include "npy.h"
+
+#ifndef _WIN32
+#include <unistd.h>
+#endif
 
 namespace fs = std::filesystem;
 
@@ -24,7 +30,69 @@ void check_is_no_stream(const std::string &path, const fs::file_status &status) 
             path +
             ": standard input and output, pipes and devices are not supported; use a regular file");
 }
+
+// The file that symbolic links lead to, which need not be there yet.
+fs::path behind_links(const std::string &path) {
+    constexpr int MOST_LINKS = 40;  // Linux follows as many
+    fs::path at(path);
+    std::error_code error;
+    for (int links = 0; fs::is_symlink(at, error); links++) {
+        if (links == MOST_LINKS) throw InputError(path + ": too many symbolic links");
+        at = at.parent_path() / fs::read_symlink(at, error);
+    }
+    return at;
+}
+
+// The path by which two spellings of it are equal.
+fs::path spelled_once(const std::string &path) {
+    const fs::path at = behind_links(path);
+    std::error_code error;
+    const fs::path folder = fs::weakly_canonical(fs::absolute(at).parent_path(), error);
+    return folder / at.filename();
+}
+
+// The names of the temporary files that are there, for the handler of signals, which may not wait
+// for a lock. A program has three output files at most; of more than these slots the last would
+// stay behind after a signal.
+std::atomic<const char *> temporaries[8];
+
+void remember(const char *temporary) {
+    for (std::atomic<const char *> &slot : temporaries) {
+        const char *none = nullptr;
+        if (slot.compare_exchange_strong(none, temporary)) return;
+    }
+}
+
+void forget(const char *temporary) {
+    for (std::atomic<const char *> &slot : temporaries) {
+        const char *expected = temporary;
+        slot.compare_exchange_strong(expected, nullptr);
+    }
+}
+
+#ifndef _WIN32
+// The signal is sent again, and ends the program as it would have without a handler (SA_RESETHAND).
+void remove_temporaries(int signal) {
+    for (const std::atomic<const char *> &slot : temporaries)
+        if (const char *temporary = slot.load()) unlink(temporary);
+    raise(signal);
+}
+#endif
 }  // namespace
+
+void remove_temporaries_on_signals() {
+#ifndef _WIN32
+    std::signal(SIGXFSZ, SIG_IGN);
+    for (const int signal : {SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM, SIGXCPU}) {
+        struct sigaction action;
+        sigaction(signal, nullptr, &action);
+        if (action.sa_handler == SIG_IGN) continue;  // as nohup has it
+        action.sa_handler = remove_temporaries;
+        action.sa_flags = int(SA_RESETHAND);
+        sigaction(signal, &action, nullptr);
+    }
+#endif
+}
 
 std::string lowercase_extension(const std::string &path) {
     std::string extension = fs::path(path).extension().string();
@@ -37,6 +105,8 @@ uint64_t regular_file_size(const std::string &path) {
     std::error_code error;
     const fs::file_status status = fs::status(path, error);
     check_is_no_stream(path, status);
+    if (status.type() == fs::file_type::none)  // not that it is not there
+        throw InputError(path + ": cannot be read: " + error.message());
     if (!fs::exists(status))
         throw InputError(path + ": no such file" +
                          (is_number(path) ? "; a number is not taken here" : ""));
@@ -68,6 +138,8 @@ void check_output_path(const std::string &path) {
     std::error_code error;
     const fs::file_status status = fs::status(path, error);
     check_is_no_stream(path, status);
+    if (status.type() == fs::file_type::none)  // a loop of symbolic links, a name too long
+        throw InputError(path + ": cannot be written: " + error.message());
     const std::string extension = lowercase_extension(path);
     if (extension != ".npy" && extension != ".png")
         throw InputError(path + ": the output must end in .npy or .png");
@@ -81,29 +153,47 @@ void check_output_type(const std::string &path, DataType type, const Sizes &size
     if (lowercase_extension(path) == ".png") check_png(path, type, sizes);
 }
 
+bool is_same_output(const std::string &a, const std::string &b) {
+    std::error_code error;  // where one of them is not there yet
+    return fs::equivalent(a, b, error) || spelled_once(a) == spelled_once(b);
+}
+
+namespace {
+void write_array(const OutputFile &file, const Array &array) {
+    if (lowercase_extension(file.name()) == ".png") save_png(file.temporary(), file.name(), array);
+    else save_npy(file.temporary(), file.name(), array);
+}
+}  // namespace
+
 void save_array(const std::string &path, const Array &array) {
     OutputFile file(path);
-    if (lowercase_extension(path) == ".png") save_png(file.temporary(), path, array);
-    else save_npy(file.temporary(), path, array);
+    write_array(file, array);
     file.commit();
+}
+
+void save_arrays(const std::vector<Array> &arrays) {
+    std::vector<std::unique_ptr<OutputFile>> files;
+    for (const Array &array : arrays) {
+        files.push_back(std::make_unique<OutputFile>(array.name));
+        write_array(*files.back(), array);
+    }
+    for (const std::unique_ptr<OutputFile> &file : files) file->commit();
 }
 
 // Delegates, so that what fails here, too, leaves nothing behind: the destructor then runs.
 OutputFile::OutputFile(std::string path) : OutputFile() {
-    path_ = std::move(path);
-    const std::string extension = fs::path(path_).extension().string();
+    name_ = std::move(path);
+    const std::string extension = fs::path(name_).extension().string();
     // A link stays a link: the file that it leads to is made or replaced.
-    std::error_code error;
-    for (int links = 0; links < 40 && fs::is_symlink(path_, error); links++) {
-        const fs::path link(path_);
-        path_ = (link.parent_path() / fs::read_symlink(link, error)).string();
-    }
+    path_ = behind_links(name_).string();
     // In the same folder, because a rename cannot leave the file system. The clock keeps two runs
     // apart. Without the final name, which may already be as long as a name can be.
     const fs::path final(path_);
     const auto ticks = std::chrono::steady_clock::now().time_since_epoch().count();
     temporary_ =
         (final.parent_path() / (".hewn." + std::to_string(ticks) + ".tmp" + extension)).string();
+    remember(temporary_.c_str());
+    std::error_code error;
     // The replaced file may be private, so this one is too from the beginning.
     const fs::file_status replaced = fs::status(final, error);
     if (!fs::exists(replaced)) return;
@@ -114,14 +204,17 @@ OutputFile::OutputFile(std::string path) : OutputFile() {
 
 OutputFile::~OutputFile() {
     std::error_code ignored;
-    if (!temporary_.empty()) fs::remove(temporary_, ignored);
+    if (temporary_.empty()) return;
+    fs::remove(temporary_, ignored);
+    forget(temporary_.c_str());
 }
 
 void OutputFile::commit() {
     std::error_code error;
     if (permissions_) fs::permissions(temporary_, *permissions_, error);
     fs::rename(temporary_, path_, error);
-    if (error) throw InputError(path_ + ": cannot be written: " + error.message());
+    if (error) throw InputError(name_ + ": cannot be written: " + error.message());
+    forget(temporary_.c_str());
     temporary_.clear();
 }
 

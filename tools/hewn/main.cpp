@@ -18,6 +18,7 @@
 #include "conformance.h"
 #include "device.h"
 #include "facts.h"
+#include "files.h"
 #include "info.h"
 #include "manual.h"
 #include "names.h"
@@ -495,6 +496,7 @@ void terminate_on_exception() {
 
 int main(int argc, char **argv) {
     terminate_otherwise = std::set_terminate(terminate_on_exception);
+    remove_temporaries_on_signals();
     const auto fail = [](const char *text, int exit_code) {
         std::cerr << "hewn: error: " << text << "\n";
         return exit_code;

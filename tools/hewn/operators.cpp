@@ -148,9 +148,7 @@ public:
     }
 
     void run() {
-        check_output_path(options_.output);
-        for (const std::string &file : options_.other_outputs)
-            if (!file.empty()) check_output_path(file);
+        check_output_paths();
         load_data();
         check_like();
         load_parameters();
@@ -162,6 +160,9 @@ public:
                                         other.tensor->name);
         }
         check_output_type(options_.output, file_type(output_type_), sizes);
+        for_each_other_output([&](const TensorInfo &tensor, const std::string &file) {
+            if (!file.empty()) check_output_type(file, due(tensor), {});
+        });
         execute_and_save(sizes, describe(sizes));
     }
 
@@ -170,6 +171,22 @@ private:
     const OperatorOptions &options_;
     std::vector<Operand> operands_;  // the inputs
     DataType output_type_ = DataType::FLOAT32;
+
+    void check_output_paths() const {
+        check_output_path(options_.output);
+        std::vector<std::pair<std::string, std::string>> outputs = {{"-o", options_.output}};
+        for_each_other_output([&](const TensorInfo &tensor, const std::string &file) {
+            if (file.empty()) return;
+            const std::string argument = argument_of(tensor);
+            const std::string option = argument.substr(0, argument.find(','));
+            check_output_path(file);
+            for (const auto &[other_option, other] : outputs)
+                if (is_same_output(file, other))
+                    throw InputError(option + " " + file + ": is the same file as " + other_option +
+                                     " " + other + "; each output needs a file of its own");
+            outputs.emplace_back(option, file);
+        });
+    }
 
     const TensorInfo &output() const { return output_of(op_); }
     bool is_data(size_t i) const { return operands_[i].tensor->role == HEWN_TENSOR_ROLE_DATA; }
@@ -344,8 +361,10 @@ private:
                 execute(op, device ? &*device : nullptr, inputs, results);
                 progress.advance(bytes);
             }
+            std::vector<Array> files;
             for (const Array &each : results)
-                if (!each.name.empty()) save_array(each.name, each.to_file_type());
+                if (!each.name.empty()) files.push_back(each.to_file_type());
+            save_arrays(files);
             std::cout << options_.output << ": " << result.describe() << " by " << op.variant();
             for (size_t i = 1; i < results.size(); i++)
                 std::cout << "; " << op_.tensors[operands_.size() + i].name << " "
