@@ -16,7 +16,8 @@ export interface TensorDesc {
     blockSizes?: readonly number[];
 }
 
-/** What hewn refuses; the message names the tensor and the rule. */
+/** What hewn refuses; the message names the tensor and the rule. An argument of the wrong
+ * JavaScript type, or of the wrong length, is a TypeError. */
 export class HewnError extends Error {
     /** A hewn_status of hewn.h. */
     readonly status: number;
@@ -36,14 +37,17 @@ export class Tensor implements TensorDesc {
     get data(): any;
     /** The same of the bytes. */
     get bytes(): Uint8Array;
-    /** Copies as many values as the tensor has. */
+    /** Copies as many values as the tensor has, converted as typed arrays convert numbers. For
+     * float16 a Uint16Array has the elements' bits, in every engine; all else has numbers. */
     set(values: ArrayLike<number> | ArrayLike<bigint>): void;
-    /** Gives the memory back. JavaScript's garbage collector does not. */
+    /** Gives the memory back. JavaScript's garbage collector does not. After that `data`, `bytes`,
+     * set() and operators refuse the tensor. */
     destroy(): void;
 }
 
 export interface CompileOptions<N extends keyof Operators<unknown>> {
-    /** Scales and zero points that never change: they are read now, and not bound by run(). */
+    /** Inputs that never change, scales and zero points above all: tensors, which are read now and
+     * not bound by run(). */
     constants?: Partial<Operators<Tensor>[N]>;
     /** ONNX's attributes of the operator. */
     attributes?: Attributes[N];

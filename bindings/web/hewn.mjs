@@ -25,11 +25,39 @@ const ROLES = ['data', 'scale', 'zeroPoint', 'output'];
 const WORDS = {error: 66, tensor: 6, operator: 3, options: 8, binding: 6, info: 12, tensorInfo: 9,
     attributeInfo: 5, variant: 8};
 const ENOSYS = 52;
+// Some hewn_status.
+const INVALID_ARGUMENT = 1, INVALID_BINDING = 3, OUT_OF_MEMORY = 5;
+
+// The index of the word at a pointer. Above 2 GiB a pointer may come as a negative number.
+const wordAt = pointer => pointer >>> 2;
+
+/** The bits of the f16 that is nearest, even if two are, to a number of 64 bits. */
+export function toF16(value) {
+    const magnitude = Math.abs(value), sign = value < 0 || Object.is(value, -0) ? 0x8000 : 0;
+    if (Number.isNaN(value)) return 0x7e00;
+    // In units of the last place of its exponent, of which subnormals have the lowest.
+    const exponent = magnitude < 2 ** -14 ? -14 : Math.floor(Math.log2(magnitude));
+    const below = exponent > -14 && magnitude < 2 ** exponent ? exponent - 1 : exponent;
+    const units = rint(magnitude / 2 ** (below - 10));
+    const bits = units + ((below + 14) << 10);
+    return sign | (magnitude === Infinity || bits > 0x7c00 ? 0x7c00 : bits);
+}
+// To an integer, even if two are as near.
+const rint = x => (Math.abs(x) < 2 ** 51 ? x + 1.5 * 2 ** 52 - 1.5 * 2 ** 52 : x);
 
 /** The typed array class of a data type. */
 export function arrayOf(dataType) {
-    if (!Object.hasOwn(TYPES, dataType)) throw new TypeError(`'${dataType}' is no data type`);
+    if (!Object.hasOwn(TYPES, dataType)) throw new TypeError(`${shown(dataType)} is no data type`);
     return TYPES[dataType][1];
+}
+
+// A value in a message: "'u8'", "5", "a Float32Array".
+function shown(value) {
+    if (typeof value === 'string') return `'${value}'`;
+    if (value === null || (typeof value !== 'object' && typeof value !== 'function'))
+        return String(value);
+    const name = Object.getPrototypeOf(value)?.constructor?.name;
+    return name ? `${/^[AEIOU]/.test(name) ? 'an' : 'a'} ${name}` : 'an object';
 }
 
 /** What hewn refuses: `status` is a hewn_status. */
@@ -79,8 +107,8 @@ async function opened(url) {
 
 // What the C library asks of a system: there is none. The environment is empty.
 const systemCall = (name, memory) => (first, second) => {
-    if (name === 'environ_sizes_get') new Uint32Array(memory())[first >> 2] = 0;
-    if (name === 'environ_sizes_get') new Uint32Array(memory())[second >> 2] = 0;
+    if (name === 'environ_sizes_get')
+        for (const pointer of [first, second]) new Uint32Array(memory())[wordAt(pointer)] = 0;
     return name.startsWith('environ_') ? 0 : ENOSYS;
 };
 
@@ -109,19 +137,25 @@ export class Hewn {
     /** A tensor in the module's memory; `values` as for Tensor.set(). */
     tensor(desc, values) {
         const tensor = new Tensor(this, desc);
-        if (values !== undefined) tensor.set(values);
+        try {
+            if (values !== undefined) tensor.set(values);
+        } catch (error) {
+            tensor.destroy();
+            throw error;
+        }
         return tensor;
     }
 
     /** An operator, of a description for each of its tensors by name. */
     compile(name, descs, options = {}) {
-        const row = this.operators[name];
-        if (!row) throw new TypeError(`'${name}' is no operator`);
-        const names = row.tensors.map(tensor => tensor.name);
+        if (!Object.hasOwn(this.operators, name))
+            throw new TypeError(`${shown(name)} is no operator`);
+        refuseOthers('compile()', ['constants', 'attributes', 'variant'], options);
+        const row = this.operators[name], names = row.tensors.map(tensor => tensor.name);
         refuseOthers(name, names, descs);
         return this.within(scratch => {
-            const describe = desc => (desc ? this.#describe(scratch, desc) : 0);
-            const pointers = names.map(key => describe(descs[key]));
+            const pointers = names.map(key => (isAbsent(descs[key]) ? 0
+                : this.#describe(scratch, descs[key], key)));
             const attributes = attributeWords(row, options.attributes ?? {});
             const words = [...pointers, ...attributes];
             const desc = scratch([4 * (1 + words.length), ...words]);
@@ -129,7 +163,7 @@ export class Hewn {
             const result = scratch([0]);
             const chosen = this.#options(scratch, row, options);
             this.check(this.#exports.hewn_compile(0, described, chosen, result, this.error()));
-            return new Operator(this, this.#exports, row, this.words[result >> 2]);
+            return new Operator(this, this.#exports, row, this.words[wordAt(result)]);
         });
     }
 
@@ -138,28 +172,28 @@ export class Hewn {
     bytesOf(desc) {
         return this.within(scratch => {
             const size = scratch([0, 0]);
-            const tensor = this.#describe(scratch, desc);
+            const tensor = this.#describe(scratch, desc, 'desc');
             this.check(this.#exports.hewn_tensor_size(tensor, size, this.error()));
-            return this.words[size >> 2] + this.words[(size >> 2) + 1] * 2 ** 32;
+            return this.words[wordAt(size)] + this.words[wordAt(size) + 1] * 2 ** 32;
         });
     }
 
     allocate(bytes) {
         const pointer = bytes < 2 ** 32 ? this.#exports.malloc(Math.max(bytes, 1)) >>> 0 : 0;
-        if (!pointer) throw new RangeError(`hewn: no memory for ${bytes} bytes`);
+        if (!pointer) throw new HewnError(OUT_OF_MEMORY, `hewn: no memory for ${bytes} bytes`);
         return pointer;
     }
     free(pointer) { this.#exports.free(pointer); }
 
     error() {
-        this.words[this.#error >> 2] = 4 * WORDS.error;
+        this.words[wordAt(this.#error)] = 4 * WORDS.error;
         return this.#error;
     }
     check(status) {
         if (status) throw new HewnError(status, this.text(this.#error + 8));
     }
     text(pointer) {
-        const bytes = new Uint8Array(this.memory.buffer, pointer);
+        const bytes = new Uint8Array(this.memory.buffer, pointer >>> 0);
         return new TextDecoder().decode(bytes.slice(0, bytes.indexOf(0)));
     }
 
@@ -169,7 +203,7 @@ export class Hewn {
         const scratch = words => {
             const pointer = this.allocate(4 * words.length);
             pointers.push(pointer);
-            this.words.set(words, pointer >> 2);
+            this.words.set(words, wordAt(pointer));
             return pointer;
         };
         try {
@@ -179,23 +213,21 @@ export class Hewn {
         }
     }
 
-    #describe(scratch, {dataType, shape, strides, blockSizes}) {
-        arrayOf(dataType);
-        const numbers = values => scratch(values.flatMap(value => int64(value)));
-        const optional = values => {
-            if (values && values.length !== shape.length)
-                throw new TypeError(`[${values}] and the shape [${shape}] differ in length`);
-            return values ? numbers(values) : 0;
-        };
-        const pointers = [numbers(shape), optional(strides), optional(blockSizes)];
+    #describe(scratch, desc, what) {
+        const {dataType, shape, strides, blockSizes} = copied(desc, what);
+        const numbers = values => (values ? scratch(values.flatMap(int64)) : 0);
+        const pointers = [shape, strides, blockSizes].map(numbers);
         return scratch([4 * WORDS.tensor, TYPES[dataType][0], shape.length, ...pointers]);
     }
 
     #options(scratch, row, {constants = {}, variant = ''}) {
         const inputs = inputsOf(row).map(tensor => tensor.name);
         refuseOthers(`a constant of ${row.name}`, inputs, constants);
-        const given = inputs.some(name => constants[name]);
-        const bindings = inputs.flatMap(name => bindingWords(constants[name]));
+        const tensors = inputs.map(name => Tensor.of(this, name, constants[name]));
+        const given = tensors.some(tensor => tensor);
+        const bindings = tensors.flatMap(bindingWords);
+        if (typeof variant !== 'string' || variant.includes('\0'))
+            throw new TypeError(`variant: ${shown(variant)}, expected a name of hewn.variants`);
         const characters = [...new TextEncoder().encode(variant)];
         const text = new Uint8Array((characters.length + 4) & ~3);
         text.set(characters);
@@ -209,7 +241,7 @@ export class Hewn {
         return this.within(scratch => {
             const at = scratch([4 * words, ...Array(words - 1).fill(0)]);
             this.check(fill(at));
-            return this.words.slice(at >> 2, (at >> 2) + words);
+            return this.words.slice(wordAt(at), wordAt(at) + words);
         });
     }
 
@@ -226,11 +258,11 @@ export class Hewn {
     #attributes(operator) {
         const attributes = [], get = this.#exports.hewn_get_operator_attribute;
         this.within(scratch => {
-            const at = scratch([4 * WORDS.attributeInfo, 0, 0, 0, 0]), first = at >> 2;
+            const at = scratch([4 * WORDS.attributeInfo, 0, 0, 0, 0]), first = wordAt(at);
             while (get(operator, attributes.length, 0, at) === 0) {
                 const [, name, values, count, allowed] = this.words.slice(first, first + 5);
-                const end = (values >> 2) + (allowed ? count : 1);
-                const pointers = [...this.words.slice(values >> 2, end)];
+                const end = wordAt(values) + (allowed ? count : 1);
+                const pointers = [...this.words.slice(wordAt(values), end)];
                 attributes.push({name: this.text(name), values: pointers.map(
                     pointer => valueName(this.text(pointer)))});
             }
@@ -257,6 +289,7 @@ export class Hewn {
     }
 }
 
+const isAbsent = value => value === undefined || value === null;
 const inputsOf = row => row.tensors.filter(({role}) => role !== 'output');
 
 function refuseOthers(what, names, given) {
@@ -270,45 +303,108 @@ function attributeWords(row, given) {
     refuseOthers(row.name, names, given);
     const words = row.attributes.map(({name, values}) => {
         const number = given[name] === undefined ? 0 : values.indexOf(given[name]);
-        if (number < 0) throw new TypeError(`${name}: '${given[name]}' is none of ${values}`);
+        if (number < 0) throw new TypeError(`${name}: ${shown(given[name])} is none of ${values}`);
         return number;
     });
     return words.length % 2 ? [...words, 0] : words;
 }
 
 // The two words of a number.
-function int64(value) {
-    if (!Number.isSafeInteger(value)) throw new TypeError(`${value} is no size of a dimension`);
-    return [value >>> 0, Math.floor(value / 2 ** 32) >>> 0];
+const int64 = value => [value >>> 0, Math.floor(value / 2 ** 32) >>> 0];
+
+// A description as it is now, whatever becomes of the caller's. `what` it describes.
+function copied(desc, what) {
+    if (typeof desc !== 'object' || desc === null)
+        throw new TypeError(`${what}: ${shown(desc)}, expected {dataType, shape}`);
+    const {dataType, ...lists} = {dataType: desc.dataType, shape: desc.shape};
+    for (const name of ['strides', 'blockSizes'])
+        if (!isAbsent(desc[name])) lists[name] = desc[name];
+    arrayOf(dataType);
+    for (const [name, list] of Object.entries(lists)) {
+        if (!Array.isArray(list))
+            throw new TypeError(`${what}: ${name} is ${shown(list)}, expected an Array`);
+        lists[name] = Array.from(list);
+        const wrong = lists[name].find(value => !Number.isSafeInteger(value));
+        if (lists[name].some(value => !Number.isSafeInteger(value)))
+            throw new TypeError(`${what}: ${name}: ${shown(wrong)} is no whole number`);
+        if (lists[name].length !== lists.shape.length)
+            throw new TypeError(`${what}: ${name} [${list}] and the shape [${lists.shape}] ` +
+                'differ in length');
+    }
+    return {dataType, ...lists};
 }
 
+// Of a tensor that Tensor.of() has checked.
 const bindingWords = tensor => [4 * WORDS.binding, tensor?.pointer ?? 0, 0, 0,
     tensor?.byteLength ?? 0, 0];
 
+// `length` values as what TypedArray.set() takes without failing midway.
+function elements(dataType, length, values) {
+    const isView = ArrayBuffer.isView(values) && !(values instanceof DataView);
+    if (!isView && (typeof values !== 'object' || !Number.isSafeInteger(values?.length)))
+        throw new TypeError(`values: ${shown(values)}, expected an array`);
+    if (values.length !== length) {
+        const what = /int[24]$/.test(dataType) ? `bytes, which are ${dataType}s` : 'elements';
+        throw new TypeError(`${values.length} values for ${length} ${what}`);
+    }
+    const type = arrayOf(dataType);
+    // The engines' two classes for f16 must not give a program two meanings.
+    if (dataType === 'float16' && type === Uint16Array && !(values instanceof Uint16Array))
+        return Uint16Array.from(values, value => toF16(+value));
+    if (dataType === 'float16' && type !== Uint16Array && values instanceof Uint16Array)
+        return new type(values.buffer, values.byteOffset, values.length);
+    return isView ? values : type.from(values);
+}
+
 export class Tensor {
     #hewn;
+    #pointer = 0;
+    #byteLength;
+    #Array;
+
+    /** What an operator binds as `name`: the tensor, or undefined if it is absent. */
+    static of(hewn, name, tensor) {
+        if (isAbsent(tensor)) return undefined;
+        if (typeof tensor !== 'object' || !(#hewn in tensor))
+            throw new TypeError(`${name}: ${shown(tensor)}, expected a Tensor of hewn.tensor()`);
+        if (tensor.#hewn !== hewn)
+            throw new TypeError(`${name}: a Tensor of another module, which has another memory`);
+        tensor.#check(name);
+        return tensor;
+    }
 
     constructor(hewn, desc) {
         this.#hewn = hewn;
-        this.Array = arrayOf(desc.dataType);
-        Object.assign(this, desc);
-        this.byteLength = hewn.bytesOf(desc);
-        this.length = this.byteLength / this.Array.BYTES_PER_ELEMENT;
-        this.pointer = hewn.allocate(this.byteLength);
+        Object.assign(this, copied(desc, 'desc'));
+        this.#Array = arrayOf(this.dataType);
+        this.#byteLength = hewn.bytesOf(this);
+        this.#pointer = hewn.allocate(this.#byteLength);
     }
 
-    get data() { return new this.Array(this.#hewn.memory.buffer, this.pointer, this.length); }
-    get bytes() { return new Uint8Array(this.#hewn.memory.buffer, this.pointer, this.byteLength); }
+    get pointer() { return this.#pointer; }
+    get byteLength() { return this.#byteLength; }
+    get length() { return this.#byteLength / this.#Array.BYTES_PER_ELEMENT; }
+    get data() { return this.#view('data', this.#Array, this.length); }
+    get bytes() { return this.#view('bytes', Uint8Array, this.#byteLength); }
 
     set(values) {
-        if (values.length !== this.length)
-            throw new RangeError(`${values.length} values for ${this.length} elements`);
-        this.data.set(values);
+        this.#check('set()');
+        const given = elements(this.dataType, this.length, values);
+        this.data.set(given);
     }
 
     destroy() {
-        if (this.pointer) this.#hewn.free(this.pointer);
-        this.pointer = 0;
+        if (this.#pointer) this.#hewn.free(this.#pointer);
+        this.#pointer = 0;
+    }
+
+    #view(what, type, length) {
+        this.#check(what);
+        return new type(this.#hewn.memory.buffer, this.#pointer, length);
+    }
+    #check(what) {
+        if (!this.#pointer)
+            throw new HewnError(INVALID_BINDING, `${what}: the tensor was destroyed`);
     }
 }
 
@@ -317,27 +413,41 @@ export class Operator {
     #exports;
     #handle;
     #bindings;
+    #names;
+    #name;
     #inputs;  // how many
 
     constructor(hewn, exports, row, handle) {
         [this.#hewn, this.#exports, this.#handle] = [hewn, exports, handle];
-        this.names = row.tensors.map(tensor => tensor.name);
+        [this.#name, this.#names] = [row.name, row.tensors.map(tensor => tensor.name)];
         this.#inputs = inputsOf(row).length;
         this.variant = hewn.text(exports.hewn_operator_variant(handle));
-        this.#bindings = hewn.allocate(4 * WORDS.binding * this.names.length);
-        hewn.words.set(this.names.flatMap(() => bindingWords()), this.#bindings >> 2);
+        try {
+            this.#bindings = hewn.allocate(4 * WORDS.binding * this.#names.length);
+        } catch (error) {
+            exports.hewn_destroy_operator(handle);
+            throw error;
+        }
+        hewn.words.set(this.#names.flatMap(() => bindingWords()), wordAt(this.#bindings));
     }
 
     run(tensors) {
-        const {names} = this, inputs = this.#inputs, words = this.#hewn.words;
-        for (let i = 0, at = this.#bindings >> 2; i < names.length; i++, at += WORDS.binding) {
-            const tensor = tensors[names[i]];
+        const names = this.#names, hewn = this.#hewn, inputs = this.#inputs;
+        refuseOthers(this.#name, names, tensors);
+        // A getter of `tensors` may do anything, so nothing is written before all are read.
+        const given = names.map(name => tensors[name]);
+        if (!this.#handle)
+            throw new HewnError(INVALID_ARGUMENT, `${this.#name}: the operator was destroyed`);
+        const bound = given.map((tensor, i) => Tensor.of(hewn, names[i], tensor));
+        const {words} = hewn;
+        bound.forEach((tensor, i) => {
+            const at = wordAt(this.#bindings) + i * WORDS.binding;
             words[at + 1] = tensor ? tensor.pointer : 0;
             words[at + 4] = tensor ? tensor.byteLength : 0;
-        }
+        });
         const output = this.#bindings + 4 * WORDS.binding * inputs;
-        this.#hewn.check(this.#exports.hewn_execute(this.#handle, this.#bindings, inputs, output,
-            names.length - inputs, 0, this.#hewn.error()));
+        hewn.check(this.#exports.hewn_execute(this.#handle, this.#bindings, inputs, output,
+            names.length - inputs, 0, hewn.error()));
     }
 
     destroy() {
@@ -354,15 +464,18 @@ export class Operator {
 export const repeated = (dataType, shape) => ({dataType, shape, strides: shape.map(() => 0)});
 
 /** An element for each index of a dimension. */
-export const alongAxis = (dataType, shape, axis) =>
-    ({dataType, shape, strides: shape.map((_, d) => (d === axis ? 1 : 0))});
+export function alongAxis(dataType, shape, axis) {
+    if (!Object.hasOwn(shape, axis))
+        throw new TypeError(`axis ${shown(axis)}: the shape [${shape}] has no such dimension`);
+    return {dataType, shape, strides: shape.map((_, d) => (d === axis ? 1 : 0))};
+}
 
 /** A packed tensor that is broadcast to a shape by NumPy's rule. */
 export function broadcast({dataType, shape: from}, shape) {
     const strides = shape.map(() => 0), missing = shape.length - from.length;
     for (let d = from.length - 1, step = 1; d >= 0; step *= from[d--]) {
         if (missing + d < 0 || (from[d] !== 1 && from[d] !== shape[missing + d]))
-            throw new RangeError(`[${from}] does not broadcast to [${shape}]`);
+            throw new TypeError(`[${from}] does not broadcast to [${shape}]`);
         if (from[d] !== 1) strides[missing + d] = step;
     }
     return {dataType, shape: [...shape], strides};

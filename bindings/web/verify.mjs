@@ -1,6 +1,8 @@
 // Whether the kernels give the formulas' results on this engine, bit for bit. The formulas are here
 // in JavaScript, one rounding for each written operation (docs/numerics.md).
-import {alongAxis, arrayOf, repeated} from './hewn.mjs';
+import {alongAxis, arrayOf, repeated, toF16} from './hewn.mjs';
+
+export {toF16};
 
 const f32 = Math.fround;
 
@@ -13,20 +15,6 @@ export function fromF16(bits) {
     const exponent = (bits >> 10) & 31, fraction = bits & 1023, sign = bits & 0x8000 ? -1 : 1;
     if (exponent === 31) return fraction ? NaN : sign * Infinity;
     return sign * (exponent ? (1024 + fraction) * 2 ** (exponent - 25) : fraction * 2 ** -24);
-}
-
-/** The bits of the f16 that is nearest, even if two are, to a number of 32 bits. */
-export function toF16(value) {
-    const magnitude = Math.abs(value);
-    scratch.setFloat64(0, value);
-    const sign = (scratch.getUint8(0) & 128) << 8;
-    if (Number.isNaN(value)) return 0x7e00;
-    // In units of the last place of its exponent, of which subnormals have the lowest.
-    const exponent = magnitude < 2 ** -14 ? -14 : Math.floor(Math.log2(magnitude));
-    const below = exponent > -14 && magnitude < 2 ** exponent ? exponent - 1 : exponent;
-    const units = rint(magnitude / 2 ** (below - 10));
-    const bits = units + ((below + 14) << 10);
-    return sign | (magnitude === Infinity || bits > 0x7c00 ? 0x7c00 : bits);
 }
 
 // ---- The formulas ----
