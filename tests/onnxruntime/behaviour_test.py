@@ -19,8 +19,7 @@ from onnx import TensorProto, helper
 
 F32 = np.float32
 OLD = sys.argv.pop() if len(sys.argv) > 1 else None
-VERSION = tuple(int(n) for n in ort.__version__.split(".")[:2])
-RECENT, NEWEST = VERSION >= (1, 27), VERSION >= (1, 32)
+RECENT, NEWEST = common.VERSION >= (1, 27), common.VERSION >= (1, 32)
 SUM = helper.make_node("Add", ["a", "b"], ["y"])
 SUM_MODEL = common.model([SUM], [("a", F32, ["n"]), ("b", F32, ["m"])], [("y", F32, None)])
 ONES = {"a": np.ones(5, F32), "b": np.ones(1, F32)}

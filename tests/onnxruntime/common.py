@@ -10,6 +10,7 @@ from onnx import helper
 
 warnings.simplefilter("ignore")
 Level = ort.GraphOptimizationLevel
+VERSION = tuple(int(n) for n in ort.__version__.split(".")[:2])
 MICROSOFT = "com.microsoft"
 
 

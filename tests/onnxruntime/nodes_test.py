@@ -13,7 +13,7 @@ import onnxruntime as ort
 from onnx import TensorProto, helper, numpy_helper
 
 FILES = ("add", "quantizelinear", "dequantizelinear", "dynamicquantizelinear")
-OPSETS = (7, 10, 13, 14, 19, 21, 23, 24, 25, 26)
+OPSETS = (7, 10, 13, 14, 19, 21, 23, 24, 25, 26, 28)
 NOT_HEWNS = ("e4m3", "e5m2", "float4")  # types
 # What ONNX Runtime takes and gives of packed types, which it has no NumPy arrays of.
 UNPACKED = {
@@ -22,7 +22,7 @@ UNPACKED = {
     TensorProto.UINT2: TensorProto.UINT8,
     TensorProto.INT2: TensorProto.INT8,
 }
-LEAST = 182  # runs with a node on hewn: as many with ONNX Runtime 1.24, 215 with 1.31
+LEAST = 248 if common.VERSION >= (1, 32) else 182  # runs with a node on hewn; 182 with 1.24
 
 
 def is_hewns(name):
