@@ -315,8 +315,9 @@ def draw_quantized(random, opset_limit):
             of = () if random.chance(0.98) else random.one_of(((1,), (1, 1), (2,)))
             arrays[name + suffix] = random.values(of, t)
             if t == F32:
-                scale = random.scale(of, t)
-                arrays[name + suffix] = np.where(np.isfinite(scale) & (scale > 0), scale, t.type(1))
+                scale = random.scale(of, t)  # whose quotients the reference's int32 holds
+                is_usual = np.isfinite(scale) & (scale > 1e-6)
+                arrays[name + suffix] = np.where(is_usual, scale, t.type(1))
             inputs.append(name + suffix)
     node = Node(random.one_of(("QLinearAdd", "QLinearMul")), inputs, ["o"], {}, common.MICROSOFT)
     return Model(min(21, opset_limit), arrays, [node], {"o": dtype}, ["o"])
