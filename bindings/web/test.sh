@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # test.sh BUILD WORK node|chromium|types: the npm package of a build for wasm32 in Node.js, or with
 # the page of examples/web in Chromium; or its types by TypeScript's compiler. Exit status 77: the
-# engine or compiler cannot be had.
+# engine or compiler cannot be had. HEWN_SECONDS=3600 lets the random calls in Node.js run an hour.
 set -euo pipefail
 here=$(CDPATH="" cd -P "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(realpath "$here/../..")

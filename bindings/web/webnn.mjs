@@ -5,8 +5,14 @@ import {broadcast} from './hewn.mjs';
 // Sizes from the innermost on; those that a shape has not are 1.
 const padded = (shape, rank) => [...Array(Math.max(rank - shape.length, 0)).fill(1), ...shape];
 
+function refuseNoShape(...shapes) {
+    for (const shape of shapes)
+        if (!Array.isArray(shape)) throw new TypeError('shape: expected an Array of numbers');
+}
+
 // `from` says how many blocks each dimension has.
 function inBlocks({dataType, shape: from}, shape) {
+    refuseNoShape(from, shape);
     const blocks = padded(from, shape.length);
     const fits = blocks.length === shape.length && blocks.every((n, d) => n && shape[d] % n === 0);
     if (!fits) throw new TypeError(`[${from}] does not broadcast blockwise to [${shape}]`);
@@ -29,8 +35,13 @@ export const dequantizeLinear = (hewn, input, scale, zeroPoint, options) =>
 
 /** The shape of what two shapes are broadcast to. */
 export function broadcastShape(a, b) {
+    refuseNoShape(a, b);
     const rank = Math.max(a.length, b.length), [left, right] = [padded(a, rank), padded(b, rank)];
-    return left.map((size, d) => (size === 1 ? right[d] : size));
+    return left.map((size, d) => {
+        if (size !== right[d] && size !== 1 && right[d] !== 1)
+            throw new TypeError(`[${a}] and [${b}] do not broadcast to one shape`);
+        return size === 1 ? right[d] : size;
+    });
 }
 
 /** add(a, b), broadcast in both directions. */
