@@ -4,6 +4,7 @@
 import concurrent.futures
 import contextlib
 import functools
+import gzip
 import importlib.util
 import io
 import json
@@ -63,6 +64,24 @@ class SpaceTest(Folder):
             with self.assertRaisesRegex(ValueError, "comparisons and arithmetic of knobs alone"):
                 hewn_tune.Space("k", {"tail": ["masked"]}, [text])
 
+    def test_conditions_take_no_memory_without_bound(self):
+        parameters = {"tail": ["masked", "packed"], "width": [0, 8]}
+        for text in ("'a' * 4000000000 == tail", "(1,) * 4000000000", "width in [0] * 4000000000",
+                     "'%4000000000d' % 1 == tail", "tail * 4000000000 == 'a'",
+                     "width * (tail and 4000000000)", "'a' + 'b' == tail"):
+            with self.assertRaisesRegex(ValueError, "calculate[sd] with"):
+                hewn_tune.Space("k", parameters, [text])
+        for text, why in (("width ==", "invalid syntax"), ("width ==" * 200, "1600 characters"),
+                          ("(" * 500 + "width" + ")" * 400, "condition"),
+                          ("not " * 240 + "width == \0", "condition"), ("", "invalid syntax")):
+            with self.assertRaisesRegex(ValueError, why):
+                hewn_tune.Space("k", parameters, [text])
+        for text, why in (("8 % width == 0", "zero"), ("tail < width", "not supported")):
+            with self.assertRaisesRegex(ValueError, f"^the condition '{text}' of .*{why}"):
+                list(hewn_tune.Space("k", parameters, [text]).configurations())
+        calculated = hewn_tune.Space("k", parameters, ["(width + 8) * 2 % 3 == 1", "(width == 0) + 1"])
+        self.assertEqual({config["width"] for config in calculated.configurations()}, {0})
+
     def test_t1_files_are_read_as_they_were_written(self):
         for kernel in BUILD.kernels + BUILD.gpu_kernels:
             space, path = spaces.of_kernel(BUILD, kernel), self.folder / "T1.json"
@@ -105,6 +124,119 @@ class SpaceTest(Folder):
         self.assertGreater(sum(map(bool, refusals)), 0)
         for (kernel, space, config), why in zip(runs, refusals):
             self.assertEqual(why is None, space.valid(config), f"{kernel.name} {config}: {why}")
+
+
+def places(tree, path=()):
+    """Where something stands in a JSON document."""
+    yield path
+    items = tree.items() if isinstance(tree, dict) else enumerate(
+        tree) if isinstance(tree, list) else ()
+    for key, value in items:
+        yield from places(value, (*path, key))
+
+
+def damaged(document, random):
+    """A copy in which one thing is another, or missing."""
+    junk = [None, True, -1, 0, 1e400, float("nan"), 10**30, "", "x", "[", "[1", '["a", 1]', "{}",
+            [], [1], [[]], ["a"], {}, {"a": 1}, {"id": 1}, "'a' * 4000000000 == tail", "width <"]
+    copy = json.loads(json.dumps(document))
+    *path, last = random.choice([p for p in places(copy) if p])
+    at = functools.reduce(lambda tree, key: tree[key], path, copy)
+    if random.random() < 0.2:
+        del at[last]
+    else:
+        at[last] = random.choice(junk)
+    return copy
+
+
+class DamagedFileTest(Folder):
+    """Whatever is in a T1 or a T4 file: an error of hewn's that begins with the file's name."""
+
+    def setUp(self):
+        super().setUp()
+        recorded = SOURCE / ("docs/measurements/spaces/zen4/"
+                             "add_f32__x86_64_avx2__general.T4.json.gz")
+        self.document = json.loads(gzip.decompress(recorded.read_bytes()))
+        default = hewn_tune.Results.read(recorded).space.default
+        self.document["results"] = [r for r in self.document["results"]
+                                    if r["configuration"] == default][:2] + \
+            self.document["results"][:3]
+
+    def refused(self, path, read=hewn_tune.Results.read):
+        with self.assertRaises(hewn_tune.FileError) as caught:
+            read(path)
+        self.assertTrue(str(caught.exception).startswith(str(path)), caught.exception)
+        return str(caught.exception)
+
+    def test_random_damage(self):
+        random, path, readable = Random(1), self.folder / "x.json", 0
+        for _ in range(1000):
+            path.write_text(json.dumps(damaged(self.document, random)), encoding="utf-8")
+            try:
+                hewn_tune.Results.read(path)
+                readable += 1
+                tuner = benchmark.recorded(path, "time")
+                self.assertGreater(tuner.best()[1], 0)
+            except hewn_tune.FileError as error:
+                self.assertTrue(str(error).startswith(f"{path}"), error)
+        self.assertGreater(readable, 100)  # what is damaged may be what nothing reads
+
+    def test_random_damage_of_t1(self):
+        random, path, readable = Random(1), self.folder / "T1.json", 0
+        space = hewn_tune.Space("k", {"tail": ["masked", "packed"], "width": [0, 8]},
+                                ["width * 2 < 9 or tail == 'packed'"], {"tail": "packed"})
+        hewn_tune.write_t1(space, 100, path)
+        document = json.loads(path.read_text(encoding="utf-8"))
+        for _ in range(2000):
+            path.write_text(json.dumps(damaged(document, random)), encoding="utf-8")
+            try:
+                hewn_tune.read_t1(path)
+                readable += 1
+            except hewn_tune.FileError as error:
+                self.assertTrue(str(error).startswith(f"{path} is no T1 file"), error)
+        self.assertGreater(readable, 200)
+
+    def test_damaged_bytes(self):
+        whole = gzip.compress(json.dumps(self.document).encode())
+        path, random = self.folder / "x.json.gz", Random(1)
+        for _ in range(300):
+            data = bytearray(whole)
+            data[random.randrange(len(data))] ^= 1 << random.randrange(8)
+            path.write_bytes(data)
+            try:
+                hewn_tune.Results.read(path)
+            except hewn_tune.FileError as error:
+                self.assertTrue(str(error).startswith(f"{path} is no T4 file"), error)
+        for data in (b"", b"no gzip", whole[:-1], whole[:99], whole + b"x", gzip.compress(b"\xff{}"),
+                     gzip.compress(b"[" * 100000), gzip.compress(b"[1]"), gzip.compress(b"1" * 9999),
+                     gzip.compress(b" " * (spaces.MOST_BYTES + 1))):
+            path.write_bytes(data)
+            self.refused(path)
+            self.refused(path, hewn_tune.read_t1)
+        self.refused(self.folder / "missing.json")
+        self.refused(self.folder)
+
+    def test_the_commands_say_one_line(self):
+        good, bad, out = (self.folder / name for name in ("good.json", "bad.json", "out.json"))
+        good.write_text(json.dumps(self.document), encoding="utf-8")
+        bad.write_text("{}", encoding="utf-8")
+        other = json.loads(json.dumps(self.document))
+        other["metadata"]["kernel"] = "another"
+        foreign = self.folder / "foreign.json"
+        foreign.write_text(json.dumps(other), encoding="utf-8")
+        for command, says in (
+                (["merge", out, good, bad], f"{bad} is no T4 file of hewn: 'metadata' is missing"),
+                (["merge", out, good, foreign], f"{foreign}: the spaces of "),
+                (["merge", "/proc/out.json", good, good], "/proc/out.json: cannot be written"),
+                (["benchmark", bad, "--out", out], f"{bad} is no T4 file"),
+                (["benchmark", good, "--objective", "x", "--out", out],
+                 f"{good}: there is no measurement 'x'")):
+            result = subprocess.run([sys.executable, SOURCE / "tools/tune", *command],
+                                    capture_output=True, text=True)
+            self.assertEqual(result.returncode, 1, result.stderr)
+            self.assertTrue(result.stderr.startswith(f"tune.sh: {says}"), result.stderr)
+            self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
+            self.assertFalse(out.exists())
 
 
 class Engine:

@@ -6,14 +6,19 @@ import sys
 import building
 import kernels
 from command_line import arguments
-from hewn_tune import benchmark, results, space
+from hewn_tune import FileError, benchmark, results, space
 
 
 def merge(options):
     """Writes one file with what all files have."""
     joined = results.Results.read(options.files[0])
     for file in options.files[1:]:
-        joined = joined.merged(results.Results.read(file))
+        try:
+            joined = joined.merged(results.Results.read(file))
+        except FileError:
+            raise
+        except ValueError as error:
+            raise FileError(f"{file}: {error}") from None
     joined.write(options.out)
     print(f"{options.out}: {len(joined.results)} results of {len(joined.machines)} machine(s)")
 
@@ -51,5 +56,5 @@ def main():
 if __name__ == "__main__":
     try:
         sys.exit(main())
-    except (building.BuildError, benchmark.OptimiserError) as error:
+    except (building.BuildError, benchmark.OptimiserError, FileError) as error:
         sys.exit(f"tune.sh: {error}")

@@ -2,8 +2,8 @@
 docs/tuning.md shows ten lines that tune by Optuna."""
 
 from .results import Results
-from .space import Space, read_t1, write_t1
+from .space import FileError, Space, read_t1, write_t1
 from .tuners import Evaluation, Live, Recorded, Tuner, write_cache
 
-__all__ = ["Evaluation", "Live", "Recorded", "Results", "Space", "Tuner", "read_t1", "write_cache",
-           "write_t1"]
+__all__ = ["Evaluation", "FileError", "Live", "Recorded", "Results", "Space", "Tuner", "read_t1",
+           "write_cache", "write_t1"]

@@ -19,6 +19,7 @@ import warnings
 
 from . import strategies, tuners
 from .progress import Progress
+from .space import FileError
 
 AT = (10, 25, 50, 100, 200)  # evaluations of the table
 NEAR = 0.95  # the fraction of the optimum that it asks for
@@ -369,11 +370,25 @@ def draw(outcomes, path):
     plt.close(figure)
 
 
+def recorded(file, objective):
+    """The Recorded of a file. FileError: there is nothing in it to compare with."""
+    try:
+        tuner = tuners.Recorded(file, objective)
+        present = tuner.evaluate(tuner.space().default)
+    except FileError:
+        raise
+    except ValueError as error:
+        raise FileError(f"{file}: {error}") from None
+    if present.status != "correct":
+        raise FileError(f"{file}: the present configuration is not correct: {present.status}")
+    return tuner
+
+
 def main(files, optimisers, evaluations, repeats, objective, out, report=print):
     """Compares the optimisers, {name: function}, on every file; writes benchmark.json, .md and .svg
     to the folder `out`."""
+    spaces = [recorded(file, objective) for file in files]
     out.mkdir(parents=True, exist_ok=True)
-    spaces = [tuners.Recorded(file, objective) for file in files]
     outcomes = compare(spaces, optimisers, evaluations, repeats)
     (out / "benchmark.json").write_text(json.dumps(outcomes), encoding="utf-8")
     text = "\n\n".join("\n".join(lines) for lines in [overview(outcomes), *map(page, outcomes)])

@@ -3,10 +3,11 @@ as."""
 
 import gzip
 import json
+import os
 import pathlib
 import statistics
 
-from .space import Space, typed
+from .space import NUMBER, FileError, Space, member, members, naming, read_document, typed
 
 VERSION = "1.0.0"  # of T4's schema
 # T4's words for what the tuner's cache calls a candidate.
@@ -41,17 +42,21 @@ class Results:
 
     @classmethod
     def read(cls, path):
-        """Of a T4 file that hewn wrote, perhaps compressed (.gz)."""
-        data = pathlib.Path(path).read_bytes()
-        text = gzip.decompress(data) if str(path).endswith(".gz") else data
-        document = json.loads(text)
-        try:
-            about = document["metadata"]
-            machines = {m["id"]: m for m in about["hardware"]["hardware_description"]}
-            return cls(Space.of_t1(about["kernel"], about["space"]), document["results"], machines,
-                       about.get("again"))
-        except (KeyError, TypeError) as missing:
-            raise ValueError(f"{path} is no T4 file of hewn: {missing} is missing") from None
+        """Of a T4 file that hewn wrote, perhaps compressed (.gz). FileError: it is damaged."""
+        with naming(path, "T4"):
+            document = read_document(path)
+            about = member(document, "metadata", dict)
+            hardware = member(about, "hardware", dict)
+            machines = {member(m, "id", str): m
+                        for m in members(hardware, "hardware_description", dict)}
+            space = Space.of_t1(member(about, "kernel", str), member(about, "space", dict))
+            results = members(document, "results", dict)
+            for result in results:
+                check_result(result, space)
+            again = member(about, "again", dict, {}) if about.get("again") else {}
+            for machine in again:
+                check_again(member(again, machine, dict))
+            return cls(space, results, machines, again)
 
     def write(self, path):
         """As T4 JSON: results and metadata in one file, by both schemas."""
@@ -66,8 +71,16 @@ class Results:
         text = json.dumps({"schema_version": VERSION, "metadata": metadata,
                            "results": self.results}, separators=(",", ":")).encode()
         path = pathlib.Path(path)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(gzip.compress(text, mtime=0) if str(path).endswith(".gz") else text)
+        data = gzip.compress(text, mtime=0) if str(path).endswith(".gz") else text
+        # Whole or not at all: it may replace one of the files that it was made of.
+        temporary = path.with_name(f".{path.name}.{os.getpid()}")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            temporary.write_bytes(data)
+            temporary.replace(path)
+        except OSError as error:
+            temporary.unlink(missing_ok=True)
+            raise FileError(f"{path}: cannot be written: {error.strerror}") from None
 
     def of(self, machine):
         """Those of one machine, and of what was refused everywhere."""
@@ -83,6 +96,45 @@ class Results:
         new = [r for r in other.results if json.dumps(r, sort_keys=True) not in known]
         return Results(mine, self.results + new, {**other.machines, **self.machines},
                        {**other.again, **self.again})
+
+
+def check_result(result, space):
+    """Raises ValueError if a T4 result lacks what hewn reads of it."""
+    config = member(result, "configuration", dict)
+    if config.keys() != space.parameters.keys():
+        raise ValueError(f"a result has the knobs {list(config)}, expected "
+                         f"{list(space.parameters)}")
+    for name in config:
+        member(config, name, (int, str))
+    for name in ("invalidity", "message"):
+        member(result, name, str)
+    member(result, "machine", str, "")
+    for measured in members(result, "measurements", dict):
+        if member(measured, "value", NUMBER) <= 0:
+            raise ValueError(f"'{member(measured, 'name', str)}' is {measured['value']}, expected "
+                             "more than 0")
+        member(measured, "name", str)
+    times = member(result, "times", dict)
+    for name in ("compilation_time", "benchmark"):
+        member(times, name, NUMBER)
+
+
+def check_again(again):
+    """The same of what a machine's best once more were (tools/tune/again.py)."""
+    for row in members(again, "best", dict, []):
+        member(row, "configuration", dict)
+        member(row, "bytes", int)
+        gains = member(row, "gain", dict)
+        for place in gains:
+            if len(members(gains, place, NUMBER)) != 3:
+                raise ValueError(f"'{place}' is {gains[place]}, expected 3 numbers")
+    for row in members(again, "autoschedulers", dict, []):
+        member(row, "name", str)
+        if "gain" in row and not members(row, "gain", NUMBER):
+            raise ValueError("'gain' is empty")
+        member(row, "message", str, "")
+    if again.get("noise") and len(members(again, "noise", NUMBER)) != 2:
+        raise ValueError(f"'noise' is {again['noise']}, expected 2 numbers")
 
 
 def measurement(result, name):

@@ -1,9 +1,16 @@
 """A kernel's search space, and the T1 JSON that autotuning frameworks read it as."""
 
 import ast
+import contextlib
+import gzip
 import itertools
 import json
+import math
 import pathlib
+import zlib
+
+MOST_BYTES = 1 << 28  # of a file, unpacked; a recorded space has some millions
+LONGEST = 1000  # characters of a condition
 
 # What a condition may be made of: files come from others, and eval() would run anything.
 CONDITION = (ast.Expression, ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.Not, ast.Compare,
@@ -12,26 +19,106 @@ CONDITION = (ast.Expression, ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.Not, 
              ast.Load, ast.Constant)
 
 
+class FileError(ValueError):
+    """A file is not what it should be. The message begins with the file's name."""
+
+
+@contextlib.contextmanager
+def naming(path, kind):
+    """Makes a FileError of what is wrong in the file, which is read meanwhile."""
+    try:
+        yield
+    except FileError:
+        raise
+    except (ValueError, EOFError, RecursionError, gzip.BadGzipFile, zlib.error) as error:
+        why = "it is nested too deeply" if isinstance(error, RecursionError) else error
+        raise FileError(f"{path} is no {kind} file of hewn: {why}") from None
+    except OSError as error:
+        raise FileError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def read_document(path):
+    """The JSON object in a file, which may be compressed (.gz)."""
+    with gzip.open(path) if str(path).endswith(".gz") else open(path, "rb") as file:
+        data = file.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise ValueError(f"it has more than {MOST_BYTES >> 20} MiB")
+    return member({"document": json.loads(data)}, "document", dict)
+
+
+NUMBER = (int, float)
+WORDS = {dict: "an object", list: "a list", str: "a text", int: "a whole number",
+         NUMBER: "a finite number", (int, str): "a number or a text"}
+
+
+def member(of, name, kind, otherwise=None):
+    """of[name], which must be of that kind; `otherwise`, if that is given, where there is none."""
+    if name not in of:
+        if otherwise is not None:
+            return otherwise
+        raise ValueError(f"'{name}' is missing")
+    value = of[name]
+    if (not isinstance(value, kind) or isinstance(value, bool)
+            or (isinstance(value, float) and not math.isfinite(value))):
+        raise ValueError(f"'{name}' is {json.dumps(value):.40}, expected {WORDS[kind]}")
+    return value
+
+
+def members(of, name, kind, otherwise=None):
+    """of[name], a list whose elements must all be of that kind."""
+    values = member(of, name, list, otherwise)
+    for value in values:
+        member({name: value}, name, kind)
+    return values
+
+
 def typed(value):
     """A knob's value as a number if it is one."""
     return int(value) if str(value).isdigit() else str(value)
 
 
 class Condition:
-    """A Python expression of knobs, such as "tail != 'packed' or width == 16"."""
+    """A Python expression of knobs, such as "tail != 'packed' or width == 16". `names`: the knobs;
+    `numbers`: those that it calculates with, whose values must be whole numbers."""
 
     def __init__(self, text):
-        tree = ast.parse(text, mode="eval")
-        foreign = [node for node in ast.walk(tree) if not isinstance(node, CONDITION)]
-        if foreign:
-            raise ValueError(f"the condition '{text}' has a {type(foreign[0]).__name__}: "
-                             "it may have comparisons and arithmetic of knobs alone")
+        if len(text) > LONGEST:
+            raise ValueError(f"the condition '{text:.40}...' has {len(text)} characters, expected "
+                             f"{LONGEST} at most")
+        try:
+            tree = ast.parse(text, mode="eval")
+            foreign = [node for node in ast.walk(tree) if not isinstance(node, CONDITION)]
+            if foreign:
+                raise ValueError(f"it has a {type(foreign[0]).__name__}, where it may have "
+                                 "comparisons and arithmetic of knobs alone")
+            self.numbers = sorted(set(numbers_in(tree)))
+            self.code = compile(tree, "condition", "eval")
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            why = error.msg if isinstance(error, SyntaxError) else error
+            raise ValueError(f"the condition '{text}': {why}") from None
         self.text = text
         self.names = sorted({node.id for node in ast.walk(tree) if isinstance(node, ast.Name)})
-        self.code = compile(tree, "condition", "eval")
 
     def holds(self, config):
-        return bool(eval(self.code, {"__builtins__": {}}, config))
+        try:
+            return bool(eval(self.code, {"__builtins__": {}}, config))
+        except (TypeError, ZeroDivisionError) as error:
+            raise ValueError(f"the condition '{self.text}' of {config}: {error}") from None
+
+
+def numbers_in(tree):
+    """The knobs that arithmetic is about. It has whole numbers alone: a text or a list times a
+    number, or a text with a width of its own ('%999999999d' % 1), takes as much memory as one
+    likes. What whole numbers become has as many digits as there are in the condition and in the
+    knobs' values."""
+    for node in ast.walk(tree):
+        for operand in (node.left, node.right) if isinstance(node, ast.BinOp) else ():
+            if isinstance(operand, ast.Name):
+                yield operand.id
+            elif not (isinstance(operand, (ast.BinOp, ast.Compare))
+                      or (isinstance(operand, ast.Constant) and isinstance(operand.value, int))):
+                raise ValueError(f"{ast.unparse(operand)} is calculated with: expected a knob or a "
+                                 "whole number")
 
 
 class Space:
@@ -48,6 +135,11 @@ class Space:
             if unknown:
                 raise ValueError(f"{kernel}: the condition '{condition.text}' has {unknown}, which "
                                  "is no knob")
+            for name in condition.numbers:
+                if not all(isinstance(value, int) for value in parameters[name]):
+                    raise ValueError(f"{kernel}: the condition '{condition.text}' calculates with "
+                                     f"{name}, whose values are {parameters[name]}, expected whole "
+                                     "numbers")
 
     def __len__(self):
         return sum(1 for _ in self.configurations())
@@ -81,12 +173,20 @@ class Space:
 
     @classmethod
     def of_t1(cls, kernel, t1):
-        """The space of a ConfigurationSpace."""
-        parameters = t1["TuningParameters"]
-        return cls(kernel, {p["Name"]: json.loads(p["Values"]) for p in parameters},
-                   [c["Expression"] for c in t1.get("Conditions", [])],
-                   {p["Name"]: p["Default"] for p in parameters if "Default" in p},
-                   {p["Name"]: p.get("Meaning", "") for p in parameters})
+        """The space of a ConfigurationSpace. ValueError: it is damaged."""
+        parameters, default, meanings = {}, {}, {}
+        for parameter in members(t1, "TuningParameters", dict):
+            name = member(parameter, "Name", str)
+            values = {"Values": json.loads(member(parameter, "Values", str))}
+            parameters[name] = members(values, "Values", (int, str))
+            if not parameters[name] or name in meanings:
+                raise ValueError(f"the knob '{name}' has no values or is there twice")
+            meanings[name] = member(parameter, "Meaning", str, "")
+            if "Default" in parameter:
+                default[name] = member(parameter, "Default", (int, str))
+        conditions = [member(condition, "Expression", str)
+                      for condition in members(t1, "Conditions", dict, [])]
+        return cls(kernel, parameters, conditions, default, meanings)
 
 
 def of_kernel(build, kernel):
@@ -117,7 +217,8 @@ def write_t1(space, elements, path):
 
 
 def read_t1(path):
-    """The Space of a T1 file."""
-    document = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
-    return Space.of_t1(document["KernelSpecification"]["KernelName"],
-                       document["ConfigurationSpace"])
+    """The Space of a T1 file. FileError: it is damaged."""
+    with naming(path, "T1"):
+        document = read_document(path)
+        kernel = member(member(document, "KernelSpecification", dict), "KernelName", str)
+        return Space.of_t1(kernel, member(document, "ConfigurationSpace", dict))
