@@ -88,7 +88,7 @@ enum {
 typedef struct hewn_error {
     uint32_t struct_size; /* sizeof(hewn_error) */
     hewn_status status;   /* what the call returned */
-    char message[256];    /* English, one line, NUL-terminated, cut if too long */
+    char message[256];    /* English, one line of UTF-8, NUL-terminated, cut if too long */
 } hewn_error;
 
 /* ---- Tensors --------------------------------------------------------------------------------- */
@@ -152,12 +152,13 @@ HEWN_API hewn_status HEWN_CALL hewn_tensor_size(const hewn_tensor_desc *tensor, 
 
 /* ---- Operators ------------------------------------------------------------------------------- */
 
-/* operators.md, installed in share/doc/hewn, lists the types and dimension counts that each feature
- * level allows. */
+/* operators.md, installed in share/doc/hewn, has for each operator and feature level the types of
+ * its tensors, which tensors have another one's type or may be left out, and the dimension counts;
+ * hewn_get_operator_tensor tells them at run time. What follows is what they mean. */
 
 /* f(a, b) = a + b. DML_ELEMENT_WISE_ADD_OPERATOR_DESC.
- * The three tensors have one data type and equal sizes. Integers wrap modulo 2^n; floats round
- * once, in the tensor's type. In place: the output may be bound to the same memory, with the same
+ * The three tensors have equal sizes. Integers wrap modulo 2^n; floats round once, in the tensor's
+ * type. In place: the output may be bound to the same memory, with the same
  * strides, as either input or both. */
 typedef struct hewn_add_desc {
     uint32_t struct_size;                  /* sizeof(hewn_add_desc) */
@@ -175,16 +176,13 @@ enum {
     HEWN_PRECISION_BFLOAT16 = 2 /* the upper half of an f32 */
 };
 
-/* f(x, scale, zero_point) = clamp(round(x / scale) + zero_point, Min, Max), ties to even; u8:
- * 0..255, i8: -128..127, u16: 0..65535, i16: -32768..32767, u32, i32, u4, i4, u2 and i2 likewise
- * (all but u8 and i8 from HEWN_FEATURE_LEVEL_HEWN on).
+/* f(x, scale, zero_point) = clamp(round(x / scale) + zero_point, Min, Max), ties to even. Min and
+ * Max are 0 and 2^n - 1 of an unsigned type of n bits, -2^(n-1) and 2^(n-1) - 1 of a signed one.
  * DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC.
  * All tensors have the input's sizes: a scalar or per-axis scale is a tensor of those sizes with
- * strides of 0, one scale for a block has block_sizes. x (f32, f16, i32) is widened to f32 first.
- * The scale has the input's type, or f32 if the input is i32; from HEWN_FEATURE_LEVEL_HEWN on it is
- * f32 or f16, whatever the input is. The zero point has the output's type. NaN
- * gives the zero point, and +-inf saturates. A scale of 0, inf or NaN is no error: the same
- * arithmetic gives the result.
+ * strides of 0, one scale for a block has block_sizes. x is converted to f32 first. NaN gives the
+ * zero point, and +-inf saturates. A scale of 0, inf or NaN is no error: the same arithmetic gives
+ * the result.
  * With a precision below FLOAT32, from HEWN_FEATURE_LEVEL_HEWN on, x and scale are
  * rounded to it, and then their f32 quotient, which may overflow to inf. */
 typedef struct hewn_quantize_linear_desc {
@@ -199,10 +197,8 @@ typedef struct hewn_quantize_linear_desc {
 
 /* f(x, scale, zero_point) = (x - zero_point) * scale.
  * DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC.
- * All tensors have the input's sizes. The zero point has the input's type. The output has the
- * scale's type; from HEWN_FEATURE_LEVEL_HEWN on it is f32 or f16, whatever the scale is. The
- * difference is exact and rounds once to f32. The product rounds once, and once more to f16 if the
- * output is f16. */
+ * All tensors have the input's sizes. The difference is exact and rounds once to f32. The product
+ * rounds once, and once more to an output narrower than f32. */
 typedef struct hewn_dequantize_linear_desc {
     uint32_t struct_size;                      /* sizeof(hewn_dequantize_linear_desc) */
     const hewn_tensor_desc *input_tensor;      /* x */
@@ -214,10 +210,9 @@ typedef struct hewn_dequantize_linear_desc {
 /* QUANTIZE_LINEAR as DirectML's feature level 6.3 has it: DML_QUANTIZE_OPERATOR_DESC. Its array of
  * quantization tensors is scale_tensor and zero_point_tensor, whose presence is the quantization
  * type: DML_QUANTIZATION_TYPE_SCALE_ZERO_POINT, or DML_QUANTIZATION_TYPE_SCALE if it is NULL. It is
- * then the middle of an unsigned type (u8: 128, u4: 8), 0 of a signed one.
- * x and scale are f32 or f16, both the same; f is i8, u8, i4 or u4. The sizes of scale and zero
- * point are x's or divide them, in any dimensions: an element serves a block of x's. Blocks may be
- * said by block_sizes too, and are whole. Else as QUANTIZE_LINEAR. */
+ * then the middle of an unsigned type, 2^(n-1), and 0 of a signed one.
+ * The sizes of scale and zero point are x's or divide them, in any dimensions: an element serves a
+ * block of x's. Blocks may be said by block_sizes too, and are whole. Else as QUANTIZE_LINEAR. */
 typedef struct hewn_quantize_desc {
     uint32_t struct_size;                      /* sizeof(hewn_quantize_desc) */
     const hewn_tensor_desc *input_tensor;      /* x */
@@ -227,8 +222,7 @@ typedef struct hewn_quantize_desc {
 } hewn_quantize_desc;
 
 /* DEQUANTIZE_LINEAR as DirectML's feature level 6.3 has it: DML_DEQUANTIZE_OPERATOR_DESC. Scale and
- * zero point are as for QUANTIZE. x is i8, u8, i4 or u4; scale and f are f32 or f16, both the same.
- * Else as DEQUANTIZE_LINEAR. */
+ * zero point are as for QUANTIZE. Else as DEQUANTIZE_LINEAR. */
 typedef struct hewn_dequantize_desc {
     uint32_t struct_size;                      /* sizeof(hewn_dequantize_desc) */
     const hewn_tensor_desc *input_tensor;      /* x */
@@ -239,11 +233,10 @@ typedef struct hewn_dequantize_desc {
 
 /* f = clamp(round(((a - a_zero_point) * a_scale + (b - b_zero_point) * b_scale) / output_scale) +
  * output_zero_point, Min, Max). DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC.
- * a, b and the output have equal sizes; each is i8 or u8, whatever the others are. Scales (f32) and
- * zero points (of their tensor's type) have the same dimension count and exactly one element: each
- * dimension has the size 1 or the stride 0. Each difference is exact. The two products round
- * separately, then their sum, then the quotient; round takes ties to even. Min and Max, NaN, +-inf
- * and extraordinary scales are as for QUANTIZE_LINEAR. */
+ * a, b and the output have equal sizes. Scales and zero points have the same dimension count and
+ * exactly one element: each dimension has the size 1 or the stride 0. Each difference is exact. The
+ * two products round separately, then their sum, then the quotient; round takes ties to even. Min
+ * and Max, NaN, +-inf and extraordinary scales are as for QUANTIZE_LINEAR. */
 typedef struct hewn_quantized_linear_add_desc {
     uint32_t struct_size;                             /* sizeof(hewn_quantized_linear_add_desc) */
     const hewn_tensor_desc *a_tensor;                 /* a */
@@ -260,8 +253,7 @@ typedef struct hewn_quantized_linear_add_desc {
 /* f = clamp(round((a - a_zero_point) * (b - b_zero_point) * (a_scale * b_scale / output_scale)) +
  * output_zero_point, Min, Max). ONNX's com.microsoft.QLinearMul, which DirectML does not have: from
  * HEWN_FEATURE_LEVEL_HEWN on.
- * a, b and the output have equal sizes. a and b have one type, i8 or u8; the output has either.
- * Scales (f32) and zero points (of their tensor's type) are as for QUANTIZED_LINEAR_ADD. The
+ * a, b and the output have equal sizes. Scales and zero points are as for QUANTIZED_LINEAR_ADD. The
  * product of the differences is exact. The product of the scales rounds, then its quotient, then
  * the product with that; round takes ties to even. Min and Max, NaN, +-inf and extraordinary scales
  * are as for QUANTIZE_LINEAR. */
@@ -283,12 +275,11 @@ typedef struct hewn_quantized_linear_mul_desc {
  *     s = (high - low) / (Max - Min), or 1 if high and low are equal
  *     z = round(clamp(Min - low / s, Min, Max))
  * DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC, from level 4.0 on; ONNX's DynamicQuantizeLinear.
- * x is f32 or f16, f is i8 or u8, of equal sizes. s (f32) and z (of f's type) have the same
- * dimension count, all sizes 1. All three outputs are bound, in this order; none may overlap
- * another. Each written operation rounds in f32, to nearest even. NaN in x does not count in the
- * range. A s of 0 (the range underflows) or +inf (it overflows) follows from the formula; where
- * low / s is NaN, z is Min. Min and Max, NaN and +-inf of x are as for QUANTIZE_LINEAR. An empty x
- * gives s = 1 and z = Min. */
+ * x and f have equal sizes. s and z have the same dimension count, all sizes 1. All three outputs
+ * are bound, in this order; none may overlap another. Each written operation rounds in f32, to
+ * nearest even. NaN in x does not count in the range. A s of 0 (the range underflows) or +inf (it
+ * overflows) follows from the formula; where low / s is NaN, z is Min. Min and Max, NaN and +-inf
+ * of x are as for QUANTIZE_LINEAR. An empty x gives s = 1 and z = Min. */
 typedef struct hewn_dynamic_quantize_linear_desc {
     uint32_t struct_size;                        /* sizeof(hewn_dynamic_quantize_linear_desc) */
     const hewn_tensor_desc *input_tensor;        /* x */

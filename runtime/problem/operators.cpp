@@ -305,14 +305,9 @@ private:
     // rule says.
     void set_absent(int t) {
         Tensor &absent = at(t);
-        absent = at(0);
+        absent = repeated(at(0), at(info_.tensors[t].like).type);
         absent.name = info_.tensors[t].name;
         absent.present = false;
-        absent.type = at(info_.tensors[t].like).type;
-        absent.element_bytes = type_bytes(absent.type);
-        absent.packing = {};
-        absent.bytes = absent.empty() ? 0 : uint64_t(absent.element_bytes);
-        std::memset(absent.strides, 0, sizeof absent.strides);
         if (info_.tensors[t].middle)
             problem_.constants[t] = absent.type == type_u8   ? &kMiddleOfU8
                                     : absent.type == type_u4 ? &kMiddleOfU4

@@ -1,28 +1,8 @@
 #include "passes.h"
 
-#include <cstring>
 #include <iterator>
 
 namespace hewn {
-
-namespace {
-
-Tensor dense(const Tensor &like, hewn_data_type type) {
-    Tensor tensor = like;
-    tensor.type = type;
-    tensor.element_bytes = type_bytes(type);
-    return tensor;
-}
-
-// One element for all of another tensor's.
-Tensor repeated(const Tensor &over, hewn_data_type type) {
-    Tensor tensor = dense(over, type);
-    std::memset(tensor.strides, 0, sizeof tensor.strides);
-    tensor.bytes = uint64_t(tensor.element_bytes);
-    return tensor;
-}
-
-}  // namespace
 
 __attribute__((cold)) int64_t stored(const Tensor &tensor, int d) {
     const int64_t block = tensor.block_sizes[d];
@@ -52,7 +32,7 @@ __attribute__((cold)) void pack_strides(Tensor &tensor) {
 __attribute__((cold)) Space range_space(const Tensor &input) {
     Tensor each = input;
     for (int d = 0; d < each.rank; d++) each.sizes[d] = stored(each, d);
-    Tensor bytes = dense(each, HEWN_DATA_TYPE_UINT8);
+    Tensor bytes = lying_as(each, HEWN_DATA_TYPE_UINT8);
     pack_strides(bytes);
     const Tensor *const operands[] = {&each, &bytes};
     Part parts[kMaxParts];

@@ -167,6 +167,28 @@ __attribute__((cold)) hewn_status read_tensor(const hewn_tensor_desc *desc, cons
     return HEWN_STATUS_OK;
 }
 
+__attribute__((cold)) Tensor lying_as(const Tensor &like, hewn_data_type type) {
+    Tensor tensor = {};
+    tensor.name = like.name;
+    tensor.present = true;
+    tensor.type = type;
+    tensor.element_bytes = type_bytes(type);
+    tensor.rank = like.rank;
+    tensor.bytes = like.bytes / uint64_t(like.element_bytes) * uint64_t(tensor.element_bytes);
+    std::copy_n(like.sizes, kMaxRank, tensor.sizes);
+    std::copy_n(like.strides, kMaxRank, tensor.strides);
+    std::copy_n(like.block_sizes, kMaxRank, tensor.block_sizes);
+    return tensor;
+}
+
+__attribute__((cold)) Tensor repeated(const Tensor &over, hewn_data_type type) {
+    Tensor tensor = lying_as(over, type);
+    std::fill_n(tensor.strides, kMaxRank, 0);
+    std::fill_n(tensor.block_sizes, kMaxRank, 1);
+    tensor.bytes = over.empty() ? 0 : uint64_t(tensor.element_bytes);
+    return tensor;
+}
+
 bool same_sizes(const Tensor &a, const Tensor &b) {
     return a.rank == b.rank && std::equal(a.sizes, a.sizes + a.rank, b.sizes);
 }

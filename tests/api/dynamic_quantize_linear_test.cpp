@@ -25,13 +25,19 @@ constexpr float INF = std::numeric_limits<float>::infinity(),
                 NOT_A_NUMBER = std::numeric_limits<float>::quiet_NaN();
 
 // Compiles, executes and compares all three outputs and what lies around them. Their memory is
-// restored.
+// restored. `constant`: the input is given at compile.
 testing::AssertionResult check(Dynamic &problem, const std::string &variant, int32_t max_threads,
-                               bool binds, hewn_parallel_for_fn parallel_for = nullptr,
+                               bool binds, bool constant = false,
+                               hewn_parallel_for_fn parallel_for = nullptr,
                                void *context = nullptr) {
     hewn_compile_options options = compile_options(variant.c_str(), max_threads);
     options.parallel_for = parallel_for;
     options.parallel_for_context = context;
+    const hewn_buffer_binding input = problem.input.binding();
+    if (constant) {
+        options.constants = &input;
+        options.constant_count = 1;
+    }
     OperatorPtr op;
     hewn_device *const device = device_for(variant.c_str());
     const Outcome compiled = compile(problem.description(), &options, op, device);
@@ -39,7 +45,7 @@ testing::AssertionResult check(Dynamic &problem, const std::string &variant, int
     const Images expected = truth(problem), before = problem.images();
     const Outcome outcome =
         execute(op.get(), binds, {&problem.input},
-                {&problem.output, &problem.scale, &problem.zero_point}, nullptr, device);
+                {&problem.output, &problem.scale, &problem.zero_point}, nullptr, device, constant);
     const std::string difference = problem.difference(expected);
     problem.restore(before);
     if (outcome.status != HEWN_STATUS_OK) return testing::AssertionFailure() << outcome;
@@ -67,8 +73,8 @@ protected:
     }
     bool on_gpu() const { return GetParam().device() != HEWN_DEVICE_CPU; }
     testing::AssertionResult check_here(Dynamic &problem, int32_t max_threads = 1,
-                                        bool binds = false) const {
-        return check(problem, GetParam().name, max_threads, binds);
+                                        bool binds = false, bool constant = false) const {
+        return check(problem, GetParam().name, max_threads, binds, constant);
     }
 };
 
@@ -83,7 +89,8 @@ TEST_P(DynamicTest, RandomLayouts) {
         Dynamic problem(std::move(*layouts.inputs[0]), std::move(layouts.output));
         if (random.one_in(3)) fill_random(problem.input, random);
         else fill_normal(problem.input, random);
-        ASSERT_TRUE(check_here(problem, int32_t(random.integer(0, 3)), random.one_in(2)))
+        ASSERT_TRUE(
+            check_here(problem, int32_t(random.integer(0, 3)), random.one_in(2), random.one_in(3)))
             << describe(problem);
     }
 }
@@ -180,7 +187,7 @@ TEST_P(DynamicTest, Slices) {
             set_float(problem->input, random.integer(0, last / 3) * 3, 100.0f + float(i));
             set_float(problem->input, random.integer(0, last / 3) * 3, -50.0f - float(i));
             for (const int32_t slices : {1, 2, 7, 64}) {
-                ASSERT_TRUE(check(*problem, GetParam().name, slices, i == 1, in_reverse))
+                ASSERT_TRUE(check(*problem, GetParam().name, slices, i == 1, i == 2, in_reverse))
                     << slices << " slices," << describe(*problem);
             }
         }
@@ -193,7 +200,8 @@ TEST_P(DynamicTest, SlicesAreManyAndAtOnce) {
     Dynamic problem(types(), 1 << 20);
     fill_normal(problem.input, random);
     Counting counting;
-    ASSERT_TRUE(check(problem, GetParam().name, 8, false, Counting::parallel_for, &counting));
+    ASSERT_TRUE(
+        check(problem, GetParam().name, 8, false, false, Counting::parallel_for, &counting));
     EXPECT_EQ(counting.calls, 2);  // a pass each
     EXPECT_EQ(counting.slices, 16);
 }

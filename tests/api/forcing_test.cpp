@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -243,8 +244,31 @@ TEST_F(Forcing, EnvironmentForcesWhatOptionsLeaveOpen) {
     EXPECT_NE(outcome.message.find("HEWN_VARIANT"), std::string::npos) << outcome;
     const Outcome by_option = add("x86_64_mmx");
     EXPECT_EQ(by_option.message.find("HEWN_VARIANT"), std::string::npos) << by_option;
-    EXPECT_NE(add("x86_64_\r\nmmx").message.find("x86_64_  mmx"), std::string::npos)
-        << "messages have one line";
+}
+
+// Messages are one line of UTF-8 whatever they quote, and end before a character that they have no
+// room for. outcome_of() checks it of all.
+TEST_F(Forcing, MessagesArePlainText) {
+    const auto quotes = [&](const std::string &variant, const std::string &as) {
+        const Outcome outcome = add(variant.c_str());
+        EXPECT_EQ(outcome.status, HEWN_STATUS_NO_VARIANT);
+        EXPECT_NE(outcome.message.find(as), std::string::npos) << outcome;
+    };
+    quotes("x86_64_\r\nmmx", "x86_64_  mmx");
+    quotes("\x1b[31mred\x7f", " [31mred ");
+    quotes("\xc2\x80|\xc2\x9f|\xc2\xa0", "  |  |\xc2\xa0");
+    quotes("caf\xe9", "caf?");
+    quotes("\xed\xa0\x80|\xc0\xaf|\xf4\x90\x80\x80|\xe2\x82", "???|??|????|??");
+    for (const char *character : {"a", "\xc3\xa9", "\xe6\xbc\xa2", "\xf0\x9f\x98\x80",
+                                  "\xed\x9f\xbf", "\xf4\x8f\xbf\xbf"}) {
+        for (size_t before = 0; before < 4; before++) {
+            std::string variant(before, 'x');
+            while (variant.size() < 300) variant += character;
+            const Outcome outcome = add(variant.c_str());
+            EXPECT_EQ(outcome.message.find('?'), std::string::npos) << outcome;
+            EXPECT_GT(outcome.message.size() + std::strlen(character), size_t(255)) << outcome;
+        }
+    }
 }
 
 // `picked` tells what compile takes where nothing is forced: the environment is not looked at.

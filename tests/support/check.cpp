@@ -20,9 +20,11 @@ testing::AssertionResult check(Problem &problem, const hewn_compile_options &com
     std::vector<uint8_t> expected = before;
     evaluate_reference(problem, expected);
 
-    // One operator in three has its scales and zero points as constants, one in six data too.
-    const Constants constants(problem, /*data=*/way_of(problem) / 6 % 2);
-    const bool with_constants = way_of(problem) / 2 % 3 == 0 && constants.mask;
+    // One operator in six has its scales and zero points as constants, one in six any inputs.
+    const size_t way = way_of(problem);
+    const Constants constants =
+        way / 6 % 2 ? Constants(problem, uint32_t(way / 12)) : Constants(problem);
+    const bool with_constants = way / 2 % 3 == 0 && constants.mask;
     const hewn_compile_options options =
         with_constants ? constants.added_to(compile_options) : compile_options;
     OperatorPtr op;

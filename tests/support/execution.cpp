@@ -15,6 +15,34 @@
 
 namespace hewn_test {
 
+namespace {
+
+// Whether a text is UTF-8 without control characters.
+bool is_printable(const std::string &text) {
+    constexpr uint32_t LEAST[] = {0, 0, 0x80, 0x800, 0x10000};  // of so many bytes
+    for (size_t i = 0; i < text.size();) {
+        const uint8_t first = uint8_t(text[i]);
+        const size_t bytes = first < 0x80   ? 1
+                             : first < 0xc0 ? 0
+                             : first < 0xe0 ? 2
+                             : first < 0xf0 ? 3
+                                            : 4;
+        if (bytes == 0 || i + bytes > text.size()) return false;
+        uint32_t number = bytes == 1 ? first : first & (0xffu >> (bytes + 1));
+        for (size_t k = 1; k < bytes; k++) {
+            if ((uint8_t(text[i + k]) & 0xc0) != 0x80) return false;
+            number = number << 6 | (uint8_t(text[i + k]) & 0x3f);
+        }
+        const bool surrogate = number >= 0xd800 && number <= 0xdfff,
+                   control = number < 0x20 || (number >= 0x7f && number < 0xa0);
+        if (number < LEAST[bytes] || number > 0x10ffff || surrogate || control) return false;
+        i += bytes;
+    }
+    return true;
+}
+
+}  // namespace
+
 Outcome outcome_of(hewn_status (*call)(const void *context, hewn_error *), const void *context) {
     hewn_error error;
     std::memset(&error, SENTINEL, sizeof error);
@@ -32,7 +60,8 @@ Outcome outcome_of(hewn_status (*call)(const void *context, hewn_error *), const
     EXPECT_NE(end, nullptr) << "the message has no terminating NUL";
     if (!end) return {status, ""};
     EXPECT_NE(error.message[0], '\0') << "an empty message";
-    EXPECT_EQ(std::strchr(error.message, '\n'), nullptr) << "a message of more than one line";
+    EXPECT_TRUE(is_printable(error.message))
+        << "a message that is not one line of UTF-8: " << error.message;
     return {status, error.message};
 }
 
@@ -47,13 +76,27 @@ hewn_compile_options compile_options(const char *variant, int32_t max_threads) {
             0};
 }
 
-Constants::Constants(const Problem &problem, bool data) : bindings(problem.bindings()) {
+namespace {
+
+constexpr hewn_buffer_binding NOT_BOUND = {sizeof(hewn_buffer_binding), nullptr, 0, 0};
+
+uint32_t parameters_of(const Problem &problem) {
+    uint32_t parameters = 0;
+    for (size_t i = 0; i < problem.inputs.size(); i++)
+        parameters |= uint32_t(facts(problem.op).is_parameter(i)) << i;
+    return parameters;
+}
+
+}  // namespace
+
+Constants::Constants(const Problem &problem, uint32_t chosen) : bindings(problem.bindings()) {
     for (size_t i = 0; i < bindings.size(); i++) {
-        const bool chosen = facts(problem.op).is_parameter(i) || (data && i > 0);
-        if (chosen && bindings[i].buffer) mask |= 1u << i;
-        else bindings[i] = {sizeof(hewn_buffer_binding), nullptr, 0, 0};
+        if (chosen >> i & 1 && bindings[i].buffer) mask |= 1u << i;
+        else bindings[i] = NOT_BOUND;
     }
 }
+
+Constants::Constants(const Problem &problem) : Constants(problem, parameters_of(problem)) {}
 
 hewn_compile_options Constants::added_to(hewn_compile_options options) const {
     options.constants = bindings.data();
@@ -212,7 +255,7 @@ Outcome execute(const hewn_operator *op, Problem &problem, const hewn_execute_op
         }
     }
     for (size_t i = 0; i < inputs.size(); i++) {
-        if (constants >> i & 1) inputs[i] = {sizeof(hewn_buffer_binding), nullptr, 0, 0};
+        if (constants >> i & 1) inputs[i] = NOT_BOUND;
     }
     const Outcome outcome = execute_or_run(op, way_of(problem) % 2 == 1, inputs, {output}, options);
     if (copies) copies->read_back();
@@ -221,7 +264,7 @@ Outcome execute(const hewn_operator *op, Problem &problem, const hewn_execute_op
 
 Outcome execute(const hewn_operator *op, bool binds, const std::vector<Tensor *> &inputs,
                 const std::vector<Tensor *> &outputs, const hewn_execute_options *options,
-                hewn_device *device) {
+                hewn_device *device, uint32_t constants) {
     std::vector<Tensor *> all = outputs;
     all.insert(all.end(), inputs.begin(), inputs.end());
     std::optional<DeviceCopies> copies;
@@ -232,7 +275,11 @@ Outcome execute(const hewn_operator *op, bool binds, const std::vector<Tensor *>
             result.push_back(copies ? copies->binding(tensor) : tensor->binding());
         return result;
     };
-    const Outcome outcome = execute_or_run(op, binds, bindings(inputs), bindings(outputs), options);
+    std::vector<hewn_buffer_binding> bound = bindings(inputs);
+    for (size_t i = 0; i < bound.size(); i++) {
+        if (constants >> i & 1) bound[i] = NOT_BOUND;
+    }
+    const Outcome outcome = execute_or_run(op, binds, bound, bindings(outputs), options);
     if (copies) copies->read_back();
     return outcome;
 }

@@ -53,12 +53,15 @@ T *untouched() {
 
 hewn_compile_options compile_options(const char *variant = nullptr, int32_t max_threads = 0);
 
-// A problem's scales and zero points as constants, with `data` its data inputs but the first too.
+// Some of a problem's inputs as constants.
 struct Constants {
     std::vector<hewn_buffer_binding> bindings;  // one for each input
     uint32_t mask = 0;                          // a bit for each that is a constant
 
-    explicit Constants(const Problem &problem, bool data = false);
+    // Of the inputs that `chosen` has a bit for, those that are present.
+    Constants(const Problem &problem, uint32_t chosen);
+    // Its scales and zero points.
+    explicit Constants(const Problem &problem);
     // Valid while this object lives.
     hewn_compile_options added_to(hewn_compile_options options) const;
 };
@@ -91,6 +94,6 @@ Outcome execute(const hewn_operator *op, Problem &problem,
 // The same of tensors in the operator's order, by hewn_bind and hewn_run if `binds`.
 Outcome execute(const hewn_operator *op, bool binds, const std::vector<Tensor *> &inputs,
                 const std::vector<Tensor *> &outputs, const hewn_execute_options *options = nullptr,
-                hewn_device *device = nullptr);
+                hewn_device *device = nullptr, uint32_t constants = 0);
 
 }  // namespace hewn_test
