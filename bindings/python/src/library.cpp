@@ -7,6 +7,9 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
+
+#include "ending.h"
 
 namespace hewn_python {
 
@@ -15,16 +18,16 @@ constexpr size_t MOST_CACHED = 1024;
 
 int as_threads(nb::handle threads) {
     if (threads.is_none()) return 0;
-    const long value = PyLong_AsLong(threads.ptr());
-    if (value == -1 && PyErr_Occurred()) throw nb::python_error();
+    const int64_t value = as_index(threads, "threads");
     if (value < 1 || value > INT32_MAX)
-        refuse("threads", std::to_string(value) + ", at least 1 is due");
+        refuse("threads",
+               "is " + text_of(threads) + "; expected 1 to " + std::to_string(INT32_MAX));
     return int(value);
 }
 
 // HEWN_VARIANT holds at each call, so that it is a part of what was compiled.
 std::string as_variant(nb::handle variant) {
-    if (!variant.is_none()) return nb::cast<nb::str>(variant).c_str();
+    if (!variant.is_none()) return text_argument(variant, "variant");
 #if defined(_WIN32)  // Python's C library is another, and ours has an older copy of the environment
     char environment[256];
     const DWORD length = GetEnvironmentVariableA("HEWN_VARIANT", environment, sizeof environment);
@@ -61,8 +64,9 @@ void check(const Row &row, uint64_t bytes, Run &&run) {
     error.struct_size = sizeof(error);
     hewn_status status;
     if (bytes > HOLD_GIL_BYTES) {
-        nb::gil_scoped_release released;
+        PyThreadState *const thread = PyEval_SaveThread();
         status = run(&error);
+        hewn_take_gil(thread);
     } else {
         status = run(&error);
     }
@@ -118,7 +122,11 @@ nb::object Library::output(nb::handle out, nb::handle like, const Shape &shape,
     const nb::object sizes = nb::steal(PyTuple_New(Py_ssize_t(shape.rank)));
     for (uint32_t i = 0; i < shape.rank; i++)
         PyTuple_SetItem(sizes.ptr(), Py_ssize_t(i), PyLong_FromLongLong(shape.sizes[i]));
-    return make_(like, sizes, names_[size_t(type)]);
+    PyObject *const arguments[] = {like.ptr(), sizes.ptr(), names_[size_t(type)].ptr()};
+    const nb::object made =
+        nb::steal(hewn_call_python(make_.ptr(), arguments, std::size(arguments)));
+    if (!made.is_valid()) throw nb::python_error();
+    return made;
 }
 
 nb::object Library::with_others(Problem &problem, nb::object first, nb::handle like) const {

@@ -51,6 +51,10 @@ NB_MODULE(_hewn, module) {
         {Py_tp_clear, reinterpret_cast<void *>(Library::clear)},
         {0, nullptr},
     };
+    // Daemon threads that wait for the end of the process keep what they use.
+    nb::set_leak_warnings(false);
+    nb::object masked = nb::module_::import_("numpy").attr("ma").attr("MaskedArray");
+    refuse_masked(masked.release());  // kept as long as the process
     nb::class_<Library>(module, "Library", nb::type_slots(collected))
         .def(nb::init<nb::dict, nb::object, nb::object>())
         .def("call", &Library::call);  // neither names nor None: nanobind's quickest call

@@ -187,13 +187,16 @@ void Problem::broadcast_data() {
 }
 
 // An argument that counts something.
-static int64_t as_index(nb::handle given, const char *name) {
-    const long long value = PyLong_AsLongLong(given.ptr());
-    if (value == -1 && PyErr_Occurred()) {
+int64_t as_index(nb::handle given, const char *name) {
+    const nb::object whole =
+        nb::steal(PyIndex_Check(given.ptr()) ? PyNumber_Index(given.ptr()) : nullptr);
+    if (!whole.is_valid()) {
         PyErr_Clear();
-        refuse(name, "is no integer");
+        refuse(name, "is no integer (" + text_of(given.type()) + ")");
     }
-    return value;
+    int overflow = 0;
+    const long long value = PyLong_AsLongLongAndOverflow(whole.ptr(), &overflow);
+    return overflow ? overflow * INT64_MAX : value;  // beyond what any limit allows
 }
 
 void Problem::set_blocks(const Arguments &given) {
@@ -315,7 +318,7 @@ hewn::Operator Problem::compile(const std::string &variant, int threads,
     std::vector<const hewn::TensorDesc *> tensors(row_->count());
     for (size_t i = 0; i < row_->count(); i++) {
         if (!tensors_[i].is_present() && i < row_->output()) continue;
-        descs[i] = {hewn::DataType(in_memory(tensors_[i].type)), i > row_->output() ? ones : sizes,
+        descs[i] = {hewn::DataType(tensors_[i].type), i > row_->output() ? ones : sizes,
                     std::vector<int64_t>(tensors_[i].strides, tensors_[i].strides + rank)};
         tensors[i] = &descs[i];
         if (!block_ || !row_->is_parameter(i) || tensors_[i].count() == 1) continue;

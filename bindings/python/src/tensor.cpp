@@ -44,24 +44,20 @@ bool is_list(nb::handle given) { return PyList_Check(given.ptr()) || PyTuple_Che
 // ---- Arrays ----
 
 namespace {
-// Why an argument is no array that can be read without a copy, in its framework's words.
+nb::handle masked_array;  // its type
+
+// Why an argument is no array that can be read without a copy.
 std::string reason(nb::handle given) {
-    std::string text = "is no array (" + text_of(nb::borrow(given.type())) + ")";
-    if (nb::hasattr(given, "dtype")) text = "hewn cannot read " + text_of(given.attr("dtype"));
-    if (!nb::hasattr(given, "__dlpack__")) return text;
-    try {
-        given.attr("__dlpack__")();
-    } catch (nb::python_error &error) {
-        text += ": " + text_of(nb::borrow(error.value()));
-    }
-    return text;
+    if (nb::hasattr(given, "dtype")) return "hewn cannot read " + text_of(given.attr("dtype"));
+    return "is no array (" + text_of(given.type()) + ")";
 }
 
 std::string dlpack_name(nb::dlpack::dtype dtype) {
     const char *kinds[] = {"int", "uint", "float", "handle", "bfloat", "complex", "bool"};
     const size_t known = sizeof(kinds) / sizeof(kinds[0]);
     const std::string kind = dtype.code < known ? kinds[dtype.code] : "DLPack's type ";
-    return kind + std::to_string(dtype.code < known ? dtype.bits : dtype.code);
+    return kind + std::to_string(dtype.code < known ? dtype.bits : dtype.code) +
+           (dtype.lanes == 1 ? "" : " in vectors of " + std::to_string(dtype.lanes));
 }
 
 void set_rank(Tensor &tensor, size_t rank, const char *name) {
@@ -78,68 +74,124 @@ std::string copy_hint(const char *name, bool written) {
 }
 
 // A dimension. The stride of one element, or none, has no meaning, and NumPy's may be negative.
-void set_size(Tensor &tensor, uint32_t i, int64_t size, int64_t stride) {
+void set_size(Tensor &tensor, uint32_t i, int64_t size, int64_t stride, const char *name) {
+    if (size < 0) refuse(name, "has the negative size " + std::to_string(size));
     tensor.shape.sizes[i] = size;
     tensor.own_strides[i] = size > 1 ? stride : 1;
 }
 
-// By the buffer protocol, which costs NumPy's arrays half of what DLPack does. False: it is none
-// whose type and strides hewn has; DLPack and its messages are next.
+// Strides in bytes, where an exporter gives none: those of C's order. ctypes and
+// multiprocessing give none although they were asked for them.
+void set_strides_of_c(const Py_buffer &buffer, Py_ssize_t *strides) {
+    Py_ssize_t stride = buffer.itemsize;
+    for (int i = buffer.ndim; i-- > 0; stride *= buffer.shape[i]) strides[i] = stride;
+}
+
+// By the buffer protocol, which costs NumPy's arrays half of what DLPack does. False: it has no
+// buffer of a type that hewn has.
 bool borrow_buffer(Tensor &tensor, nb::handle given, const char *name, bool written) {
     Py_buffer &buffer = tensor.lent.buffer;
     if (!PyObject_CheckBuffer(given.ptr())) return false;
-    if (PyObject_GetBuffer(given.ptr(), &buffer, written ? PyBUF_RECORDS : PyBUF_RECORDS_RO)) {
+    if (PyObject_GetBuffer(given.ptr(), &buffer, PyBUF_RECORDS_RO)) {
         PyErr_Clear();
         return false;
     }
     tensor.lent.has_buffer = true;
     tensor.type = type_of(buffer.format, buffer.itemsize);
     if (tensor.type == HEWN_DATA_TYPE_UNKNOWN) return false;
+    if (buffer.ndim < 0 || (buffer.ndim > 0 && !buffer.shape))
+        refuse(name, "has a buffer without sizes");
+    if (written && buffer.readonly) refuse(name, "is read-only");
     set_rank(tensor, size_t(buffer.ndim), name);
+    Py_ssize_t of_c[MAX_RANK];
+    const Py_ssize_t *strides = buffer.strides;
+    if (!strides) set_strides_of_c(buffer, of_c), strides = of_c;
     for (int i = 0; i < buffer.ndim; i++) {
-        if (buffer.strides[i] % buffer.itemsize)
+        if (buffer.suboffsets && buffer.suboffsets[i] >= 0)
+            refuse(name, "has a buffer of pointers to rows" + copy_hint(name, written));
+        if (strides[i] % buffer.itemsize)
             refuse(name, "has a stride that is no multiple of an element's bytes" +
                              copy_hint(name, written));
-        set_size(tensor, uint32_t(i), buffer.shape[i], buffer.strides[i] / buffer.itemsize);
+        set_size(tensor, uint32_t(i), buffer.shape[i], strides[i] / buffer.itemsize, name);
     }
     tensor.address = buffer.buf;
     return true;
 }
 
-// PyTorch refuses to export a tensor that takes part in gradients, but its older function, which
-// nanobind then tries, does not.
+// PyTorch refuses to export a tensor that takes part in gradients; its reason does not name the way
+// out.
 void refuse_gradient(nb::handle given, const char *name) {
     if (nb::hasattr(given, "requires_grad") && nb::cast<bool>(given.attr("requires_grad")))
         refuse(name, "requires a gradient, which hewn does not compute: use detach()");
 }
 
-// An array of ml_dtypes that is narrow: it has neither a buffer nor DLPack.
+// NumPy's array of a type of ml_dtypes that is narrow: it has neither a buffer nor DLPack.
 bool copy_narrow(Tensor &tensor, nb::handle given, const char *name, bool written) {
     if (!nb::hasattr(given, "dtype") || !nb::hasattr(given, "flags")) return false;
     const hewn_data_type type = type_named(given.attr("dtype"));
     if (type == HEWN_DATA_TYPE_UNKNOWN || !is_narrow(type)) return false;
     if (written && !nb::cast<bool>(given.attr("flags").attr("writeable")))
         refuse(name, "is read-only");
-    nb::object wide = given.attr("astype")(name_of(in_memory(type)).c_str());
-    borrow_buffer(tensor, wide, name, written);
+    nb::object wide = given.attr("astype")(name_of(in_memory(type)).c_str(), "C");
+    borrow_buffer(tensor, wide, name, /*written=*/true);
     tensor.lent.wide = std::move(wide);
     tensor.type = type;
+    tensor.pack(static_cast<const unsigned char *>(tensor.lent.buffer.buf));
     return true;
+}
+
+// What an object's __dlpack__ gives. Only what has a version tells whether it may be written, which
+// is asked for first to write; else last, as frameworks take longer for it.
+nb::object export_dlpack(nb::handle given, bool written) {
+    const nb::object method = given.attr("__dlpack__");
+    const auto call = [&](bool versioned) {
+        return versioned ? method(nb::arg("max_version") = nb::make_tuple(1, 0)) : method();
+    };
+    try {
+        return call(written);
+    } catch (nb::python_error &error) {
+        if (!error.matches(PyExc_TypeError) && !error.matches(PyExc_BufferError)) throw;
+    }
+    return call(!written);
+}
+
+nb::object capsule_of(nb::handle given, const char *name, bool written) {
+    if (PyCapsule_CheckExact(given.ptr())) return nb::borrow(given);
+    if (!nb::hasattr(given, "__dlpack__")) refuse(name, reason(given));
+    try {
+        return export_dlpack(given, written);
+    } catch (nb::python_error &error) {
+        if (!error.matches(PyExc_Exception)) throw;
+        refuse(name, reason(given) + ": " + text_of(error.value()));
+    }
+}
+
+// Capsules of later versions are others from their first byte on, but for the version.
+void check_capsule(nb::handle capsule, const char *name) {
+    constexpr const char *versioned = "dltensor_versioned";
+    if (PyCapsule_IsValid(capsule.ptr(), "dltensor")) return;
+    if (!PyCapsule_IsValid(capsule.ptr(), versioned))
+        refuse(name, "has a __dlpack__ that gives no DLPack capsule, or one that was used");
+    const uint32_t major =
+        *static_cast<const uint32_t *>(PyCapsule_GetPointer(capsule.ptr(), versioned));
+    if (major != 1)
+        refuse(name, "is of DLPack " + std::to_string(major) + ", and hewn reads DLPack 1",
+               HEWN_STATUS_UNSUPPORTED);
 }
 
 void borrow_dlpack(Tensor &tensor, nb::handle given, const char *name, bool written) {
     refuse_gradient(given, name);
+    const nb::object capsule = capsule_of(given, name, written);
+    check_capsule(capsule, name);
     Array &array = tensor.lent.array;
-    nb::ndarray<> writable;
-    if (!nb::try_cast(given, array)) {
-        if (copy_narrow(tensor, given, name, written)) return;
-        refuse(name, reason(given));
-    }
-    tensor.address = const_cast<void *>(array.data());
     if (written) {
-        if (!nb::try_cast(given, writable)) refuse(name, "is read-only");
-        array = Array(writable);
+        nb::ndarray<> writable;
+        if (!nb::try_cast(capsule, writable)) refuse(name, "is read-only");
         tensor.address = writable.data();
+        array = Array(writable);
+    } else {
+        if (!nb::try_cast(capsule, array)) refuse(name, reason(given));
+        tensor.address = const_cast<void *>(array.data());
     }
     if (array.device_type() != nb::device::cpu::value)
         refuse(name, "is not in the CPU's memory", HEWN_STATUS_UNSUPPORTED);
@@ -148,34 +200,75 @@ void borrow_dlpack(Tensor &tensor, nb::handle given, const char *name, bool writ
         refuse(name, "hewn has no type " + dlpack_name(array.dtype()), HEWN_STATUS_UNSUPPORTED);
     set_rank(tensor, array.ndim(), name);
     for (uint32_t i = 0; i < tensor.shape.rank; i++)
-        set_size(tensor, i, int64_t(array.shape(i)), array.stride(i));
+        set_size(tensor, i, int64_t(array.shape(i)), array.stride(i), name);
+}
+
+// The elements from the first to the last, both counted; 0: there are none.
+int64_t span_of(const Tensor &tensor, const char *name) {
+    const Shape &shape = tensor.shape;
+    for (uint32_t i = 0; i < shape.rank; i++) {
+        if (shape.sizes[i] == 0) return 0;
+    }
+    int64_t span = 1, count = 1, step = 0;
+    bool overflows = false;
+    for (uint32_t i = 0; i < shape.rank; i++) {
+        overflows |= __builtin_mul_overflow(count, shape.sizes[i], &count) ||
+                     __builtin_mul_overflow(shape.sizes[i] - 1, tensor.own_strides[i], &step) ||
+                     __builtin_add_overflow(span, step, &span);
+    }
+    if (overflows || span > INT64_MAX / 8) refuse(name, "has more than 2^63 elements or bytes");
+    return span;
 }
 }  // namespace
 
+void refuse_masked(nb::handle type) { masked_array = type; }
+
 void take_array(Tensor &tensor, nb::handle given, const char *name, bool written) {
+    if (masked_array.is_valid() &&
+        PyObject_TypeCheck(given.ptr(), reinterpret_cast<PyTypeObject *>(masked_array.ptr())))
+        refuse(name, std::string("is a masked array, and hewn has no masks; use ") + name +
+                         ".filled(), or " + name + ".data for what is behind the mask too");
     tensor.kind = Kind::array;
-    if (!borrow_buffer(tensor, given, name, written)) borrow_dlpack(tensor, given, name, written);
-    int64_t last = 0;
+    if (!borrow_buffer(tensor, given, name, written) && !copy_narrow(tensor, given, name, written))
+        borrow_dlpack(tensor, given, name, written);
     for (uint32_t i = 0; i < tensor.shape.rank; i++) {
         if (tensor.own_strides[i] < 0)
             refuse(name, "has the negative stride " + std::to_string(tensor.own_strides[i]) +
                              " in dimension " + std::to_string(i) + copy_hint(name, written));
-        last += (tensor.shape.sizes[i] - 1) * tensor.own_strides[i];
     }
-    if (tensor.count() && reinterpret_cast<uintptr_t>(tensor.address) % bytes_of(tensor.type))
+    const int64_t span = span_of(tensor, name);
+    if (tensor.is_copied()) return;
+    if (span && !tensor.address) refuse(name, "has no memory");
+    if (span && reinterpret_cast<uintptr_t>(tensor.address) % bytes_of(tensor.type))
         refuse(name, "is misaligned: its address is no multiple of an element's bytes" +
                          copy_hint(name, written));
-    tensor.bytes = tensor.count() ? (uint64_t(last) + 1) * bytes_of(tensor.type) : 0;
+    tensor.bytes = uint64_t(span) * bytes_of(tensor.type);
 }
 
-// The 8-bit kernel's results are clamped to less: clamp(clamp(v, -128, 127), -8, 7) is
-// clamp(v, -8, 7).
+// The first element in a byte's lowest bits, as hewn.h has it.
+void Tensor::pack(const unsigned char *from) {
+    const unsigned bits = bits_of(type), in_a_byte = 8 / bits, mask = (1u << bits) - 1;
+    const size_t count = size_t(this->count());
+    bytes = (count + in_a_byte - 1) / in_a_byte;
+    lent.converted.reset(new unsigned char[size_t(bytes)]());
+    for (size_t i = 0; i < count; i++)
+        lent.converted[i / in_a_byte] |=
+            static_cast<unsigned char>((from[i] & mask) << i % in_a_byte * bits);
+    address = lent.converted.get();
+}
+
 void Tensor::give(nb::handle array) const {
     if (!is_copied()) return;
-    const int most = (1 << bits_of(type)) - 1, half = most >> 1;
-    const nb::object clamped =
-        is_signed(type) ? lent.wide.attr("clip")(-half - 1, half) : lent.wide.attr("clip")(0, most);
-    array.attr("__setitem__")(nb::ellipsis(), clamped);
+    const unsigned bits = bits_of(type), in_a_byte = 8 / bits, mask = (1u << bits) - 1;
+    // Of a signed type the bits above are those of its sign.
+    const unsigned sign = is_signed(type) ? 1u << (bits - 1) : 0;
+    unsigned char *const to = static_cast<unsigned char *>(lent.buffer.buf);
+    const size_t count = size_t(this->count());
+    for (size_t i = 0; i < count; i++) {
+        const unsigned element = lent.converted[i / in_a_byte] >> i % in_a_byte * bits & mask;
+        to[i] = static_cast<unsigned char>((element ^ sign) - sign);
+    }
+    array.attr("__setitem__")(nb::ellipsis(), lent.wide);
 }
 
 // ---- Numbers ----
@@ -184,7 +277,7 @@ namespace {
 // Python refuses to write integers of some thousand digits.
 std::string written(nb::handle given) {
     try {
-        return text_of(nb::borrow(given));
+        return text_of(given);
     } catch (nb::python_error &error) {
         if (!error.matches(PyExc_ValueError)) throw;
         return "this number of thousands of digits";
@@ -199,9 +292,7 @@ void forget_conversion_error() {
     throw nb::python_error();
 }
 
-std::string no_number(nb::handle given) {
-    return "is no number (" + text_of(nb::borrow(given.type())) + ")";
-}
+std::string no_number(nb::handle given) { return "is no number (" + text_of(given.type()) + ")"; }
 
 // Each writes a double as the type, rounded once. Returns 0 if it has become 0, infinity if it is
 // beyond the type, else another number.
@@ -258,13 +349,19 @@ std::string put_integer(unsigned char *to, nb::handle given, hewn_data_type type
         return no_number(given);
     }
     const unsigned bits = bits_of(type);
-    const uint64_t most = ~uint64_t(0) >> (64 - bits), half = most >> 1;
-    const int64_t high = int64_t(is_signed(type) || bits == 64 ? half : most),
-                  low = is_signed(type) ? -int64_t(half) - 1 : 0;
+    const uint64_t most = ~uint64_t(0) >> (64 - bits + is_signed(type));
     int overflow = 0;
     const long long value = PyLong_AsLongLongAndOverflow(whole.ptr(), &overflow);
-    if (overflow || value < low || value > high) return written(given) + " is no " + name_of(type);
-    std::memcpy(to, &value, bytes_of(type));  // little-endian, as every machine that hewn runs on
+    uint64_t bytes = uint64_t(value);
+    bool fits = overflow == 0 && value >= 0 && bytes <= most;
+    if (is_signed(type)) fits |= overflow == 0 && value < 0 && value >= -int64_t(most) - 1;
+    if (overflow > 0 && most == ~uint64_t(0)) {
+        bytes = PyLong_AsUnsignedLongLong(whole.ptr());
+        fits = !PyErr_Occurred();
+        PyErr_Clear();
+    }
+    if (!fits) return written(given) + " is no " + name_of(type);
+    std::memcpy(to, &bytes, bytes_of(type));  // little-endian, as every machine that hewn runs on
     return "";
 }
 
@@ -282,10 +379,13 @@ public:
     void read(nb::handle given) {
         set_shape(given);
         const size_t bytes = size_t(tensor_.count()) * bytes_of(tensor_.type);
-        tensor_.lent.converted.reset(new unsigned char[bytes]);
-        tensor_.address = next_ = tensor_.lent.converted.get();
-        tensor_.bytes = bytes;
+        std::unique_ptr<unsigned char[]> numbers(new unsigned char[bytes]);
+        next_ = numbers.get();
         read(given, 0);
+        if (is_narrow(tensor_.type)) return tensor_.pack(numbers.get());
+        tensor_.lent.converted = std::move(numbers);
+        tensor_.address = tensor_.lent.converted.get();
+        tensor_.bytes = bytes;
     }
 
 private:

@@ -32,8 +32,8 @@ public:
     ~Memory() { give_back(); }
 
     Array array;                                 // DLPack's
-    nb::object wide;                             // the copy of an array whose type is narrow
-    std::unique_ptr<unsigned char[]> converted;  // the numbers of a list
+    nb::object wide;                             // a copy, a byte an element, of a narrow array
+    std::unique_ptr<unsigned char[]> converted;  // the elements of a list or of a narrow array
     Py_buffer buffer;                            // with an owner alone
     bool has_buffer = false;
 
@@ -58,16 +58,21 @@ struct Tensor : TensorLayout {
     Tensor &operator=(Tensor &&other) = default;
 
     Memory lent;
-    void *address = nullptr;  // of an array's or a list's first element
+    void *address = nullptr;  // of an array's or a list's first element, as the library has it
 
     bool is_present() const { return kind != Kind::absent; }
     void *memory() { return kind == Kind::number ? number : address; }
     // Elements of its own.
     int64_t count() const;
     bool is_copied() const { return lent.wide.is_valid(); }
+    // Of a narrow type, whose elements lie a byte each at `from`, in C's order: packs them.
+    void pack(const unsigned char *from);
     // What was computed, into the array that was given.
     void give(nb::handle array) const;
 };
+
+// Arrays of this type are refused, as hewn does not know masks. Null: none are.
+void refuse_masked(nb::handle type);
 
 // Whether an argument is a number of Python's, or a list or tuple. Its type follows from the other
 // tensors'.

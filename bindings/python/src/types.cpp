@@ -37,13 +37,31 @@ std::string name_of(const Row &row) {
 }
 }  // namespace
 
+std::string text_of(nb::handle object) {
+    const nb::str text(object);
+    const nb::object bytes =
+        nb::steal(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "backslashreplace"));
+    if (!bytes.is_valid()) throw nb::python_error();
+    return nb::cast<nb::bytes>(bytes).c_str();
+}
+
+std::string text_argument(nb::handle given, const char *name) {
+    if (!PyUnicode_Check(given.ptr())) refuse(name, "is no str (" + text_of(given.type()) + ")");
+    Py_ssize_t bytes = 0;
+    const char *const text = PyUnicode_AsUTF8AndSize(given.ptr(), &bytes);
+    if (!text) PyErr_Clear();
+    if (!text || size_t(bytes) != std::strlen(text))
+        refuse(name, "is " + text_of(nb::repr(given)) + "; expected no surrogate and no NUL");
+    return text;
+}
+
 // numpy.dtype has a name, numpy.uint8 a __name__; torch.uint8 prints as it is written.
 std::string name_asked(nb::handle dtype) {
-    if (nb::isinstance<nb::str>(dtype)) return nb::cast<nb::str>(dtype).c_str();
+    if (PyUnicode_Check(dtype.ptr())) return text_of(dtype);
     for (const char *attribute : {"name", "__name__"}) {
         if (nb::hasattr(dtype, attribute)) return text_of(dtype.attr(attribute));
     }
-    const std::string written = text_of(nb::borrow(dtype));
+    const std::string written = text_of(dtype);
     return written.substr(written.rfind('.') + 1);
 }
 

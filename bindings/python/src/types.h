@@ -22,18 +22,19 @@ struct Failure {
     throw Failure{status, what + ": " + rule};
 }
 
-// str() of an object.
-inline std::string text_of(const nb::object &object) { return nb::str(nb::handle(object)).c_str(); }
+// str() of an object; what UTF-8 does not have is escaped.
+std::string text_of(nb::handle object);
+// An argument that is a str, without NUL.
+std::string text_argument(nb::handle given, const char *name);
 
 // Whether arrays have the type.
 bool has_name(hewn_data_type type);
 // "float32"
 std::string name_of(hewn_data_type type);
 unsigned bits_of(hewn_data_type type);
-// Whether it has less than 8 bits. Arrays of ml_dtypes have a byte for each of its elements, and
-// are copied to and from the 8-bit type of its sign, whose kernels compute them.
+// Whether it has less than 8 bits. Arrays of ml_dtypes have a byte for each of its elements.
 bool is_narrow(hewn_data_type type);
-// The type of an element in memory, and its bytes.
+// The type of an array's element in memory, and its bytes.
 hewn_data_type in_memory(hewn_data_type type);
 unsigned bytes_of(hewn_data_type type);
 bool is_integer(hewn_data_type type);

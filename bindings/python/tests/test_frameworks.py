@@ -1,7 +1,5 @@
 """Arrays of others: PyTorch's and ml_dtypes', where they are installed, and what has DLPack."""
 
-import ctypes
-
 import hewn
 import numpy as np
 import pytest
@@ -39,44 +37,8 @@ def test_a_framework_s_own_refusal_is_told():
         hewn.quantize_linear(Refuses(X), 0.1)
 
 
-class OnDevice(ctypes.Structure):
-    """DLPack's DLManagedTensor: one float32 in a GPU's memory."""
-
-    _fields_ = [
-        ("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device", ctypes.c_int32),
-        ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8),
-        ("lanes", ctypes.c_uint16), ("shape", ctypes.POINTER(ctypes.c_int64)),
-        ("strides", ctypes.c_void_p), ("byte_offset", ctypes.c_uint64),
-        ("manager", ctypes.c_void_p), ("deleter", ctypes.c_void_p),
-    ]  # fmt: skip
-
-    def capsule(self):
-        new = ctypes.pythonapi.PyCapsule_New
-        new.restype = ctypes.py_object
-        new.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
-        return new(ctypes.addressof(self), b"dltensor", None)
-
-
-class Lends:
-    def __init__(self, tensor):
-        self.tensor = tensor
-
-    def __dlpack__(self, **keywords):
-        return self.tensor.capsule()
-
-
-def test_the_memory_of_a_gpu_is_refused():
-    # The functions' time of life is this one's, as is the shape's.
-    freed = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda tensor: None)
-    shape, address = (ctypes.c_int64 * 1)(1), ctypes.cast(freed, ctypes.c_void_p)
-    tensor = OnDevice(64, 2, 0, 1, 2, 32, 1, shape, None, 0, None, address)
-    with pytest.raises(hewn.Error, match="x: is not in the CPU's memory") as caught:
-        hewn.quantize_linear(Lends(tensor), 0.1)
-    assert caught.value.status is hewn.Status.UNSUPPORTED
-
-
 def test_subclasses_of_numpy():
-    got = hewn.quantize_linear(np.ma.masked_array(X), 0.1, 3)
+    got = hewn.quantize_linear(X.view(np.recarray), 0.1, 3)
     np.testing.assert_array_equal(got, hewn.quantize_linear(X, 0.1, 3))
 
 
@@ -149,6 +111,31 @@ def test_4_bits_refused(narrow):
     out.flags.writeable = False
     with pytest.raises(hewn.Error, match="out: is read-only"):
         hewn.quantize_linear(np.ones(3, np.float32), 0.1, out=out)
+
+
+def test_the_library_s_rules_of_4_and_2_bits(narrow):
+    """What it does not take of 8 bits it does not take here either, and says so of these types."""
+    dtype, low, high = narrow
+    name, unsigned = dtype.__name__, low == 0
+    x = np.linspace(-9, 9, 37, dtype=np.float32)
+    if name.endswith("4"):
+        middle = 8 if unsigned else 0
+        got = hewn.quantize(x, 0.5, dtype=dtype)
+        np.testing.assert_array_equal(got, hewn.quantize_linear(x, 0.5, middle, dtype=dtype))
+        back = hewn.dequantize(got, 0.5)
+        np.testing.assert_array_equal(back, (got.astype("f4") - middle) * np.float32(0.5))
+    else:
+        with pytest.raises(hewn.Error, match=f"out: {name.upper()} is not supported"):
+            hewn.quantize(x, 0.5, dtype=dtype)
+        with pytest.raises(hewn.Error, match=f"x: is {name}; the operator takes"):
+            hewn.dequantize(x.astype(dtype), 0.5)
+    wide = np.uint8 if unsigned else np.int8
+    with pytest.raises(hewn.Error, match=f"zero_point: data type is U?INT8, must be {name.upper()}"):
+        hewn.quantize_linear(x, 0.5, wide(0), dtype=dtype)
+    with pytest.raises(hewn.Error, match=f"zero_point: data type is {name.upper()}, must be"):
+        hewn.quantize_linear(x, 0.5, np.array(0, dtype), dtype=wide)
+    with pytest.raises(hewn.Error, match=f"out: {name.upper()} is not supported"):
+        hewn.dynamic_quantize_linear(x, dtype=dtype)
 
 
 # ---- PyTorch ----

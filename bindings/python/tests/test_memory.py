@@ -2,6 +2,7 @@
 
 import gc
 import pathlib
+import subprocess
 import sys
 import threading
 import time
@@ -43,7 +44,8 @@ def everything():
 
 
 def counts():
-    gc.collect()
+    while gc.collect():  # what is freed may free more
+        pass
     return [sys.getrefcount(item) for item in (X, SCALES, SCALES[1], ZEROS, None, hewn.Error)]
 
 
@@ -148,3 +150,22 @@ def test_modules_state_is_collected():
         [sys.executable, "-c", program], check=True, capture_output=True, text=True
     )
     assert (done.stdout, done.stderr) == ("", "")
+
+
+@pytest.mark.parametrize("count", [4, 1 << 16])
+def test_threads_at_the_end_of_the_process(count):
+    """Daemon threads that are in a call, small or without the GIL, while the interpreter ends."""
+    program = f"""
+import threading, time
+import hewn, numpy as np
+x = np.ones({count}, "f4")
+def work():
+    while True:
+        hewn.add(x, x)
+for _ in range(3):
+    threading.Thread(target=work, daemon=True).start()
+time.sleep(0.2)
+"""
+    for _ in range(8):
+        ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+        assert (ended.returncode, ended.stderr) == (0, "")

@@ -96,6 +96,14 @@ def _dtype(operator, signature):
     return {"dtype": asked} if "dtype" in OPERATORS[operator].keywords else {}
 
 
+@pytest.mark.parametrize("dtype", ["int64", "uint64"])
+def test_the_limits_of_64_bits(dtype):
+    needs("add", "int64")
+    limits = np.iinfo(dtype)
+    for number in (limits.min, limits.max, limits.max // 2 + 1):
+        assert hewn.add(np.zeros(1, dtype), number) == number
+
+
 @pytest.mark.parametrize("dtype", ["uint8", "uint16", "uint32", "uint64"])
 def test_unsigned_types_of_signed_kernels(dtype):
     needs("add", dtype[1:])

@@ -1,0 +1,30 @@
+#include "ending.h"
+
+#if defined(_WIN32) /* ends a thread without unwinding it */
+#define WAIT_IF_ENDED
+#define END_WAIT
+#else
+#include <pthread.h>
+#include <unistd.h>
+
+static void wait_for_end(void *unused) {
+    (void)unused;
+    for (;;) pause();
+}
+#define WAIT_IF_ENDED pthread_cleanup_push(wait_for_end, NULL)
+#define END_WAIT pthread_cleanup_pop(0)
+#endif
+
+void hewn_take_gil(PyThreadState *thread) {
+    WAIT_IF_ENDED;
+    PyEval_RestoreThread(thread);
+    END_WAIT;
+}
+
+PyObject *hewn_call_python(PyObject *callable, PyObject *const *arguments, size_t count) {
+    PyObject *result;
+    WAIT_IF_ENDED;
+    result = PyObject_Vectorcall(callable, arguments, count, NULL);
+    END_WAIT;
+    return result;
+}

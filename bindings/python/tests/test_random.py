@@ -1,0 +1,315 @@
+"""Random calls of every function. Well-formed ones give the bits of NumPy's formulas, whatever the
+layout, the exporter and the form of the parameters; any others end in hewn.Error or TypeError, and
+have written nothing. conftest.py says how many there are."""
+
+import contextlib
+import ctypes
+import decimal
+import fractions
+
+import hewn
+import numpy as np
+import pytest
+from hewn._operators import OPERATORS
+from hewn._verify import _types, reference, same_bits
+from hypothesis import assume, given, strategies as st
+from test_exporters import Exporter, ctypes_array
+
+ml_dtypes = pytest.importorskip("ml_dtypes")
+NARROW = {"int4": (-8, 7), "uint4": (0, 15), "int2": (-2, 1), "uint2": (0, 3)}
+SIGNATURES = sorted({(v.operator, v.signature) for v in hewn.variants() if v.device == "cpu"})
+SPECIAL = [0.0, -0.0, 0.5, -1.5, 6e-8, 65504, 3e38, np.inf, -np.inf, np.nan]
+
+
+# ---- Arrays ----
+
+
+def dtype_of(name):
+    return np.dtype(getattr(ml_dtypes, name) if name in NARROW else name)
+
+
+def values(random, shape, name):
+    return np.asarray(values_or_one(random, shape, name))
+
+
+def values_or_one(random, shape, name):
+    """NumPy gives a number instead of an array of no dimension."""
+    if name in NARROW:
+        low, high = NARROW[name]
+        return random.integers(low, high, shape, endpoint=True).astype(dtype_of(name))
+    if name.startswith("float"):
+        array = np.asarray(random.standard_normal(shape) * 30, name)
+        at = random.random(shape) < 0.1
+        with np.errstate(over="ignore"):
+            return np.where(at, random.choice(SPECIAL, shape).astype(name), array)
+    limits = np.iinfo(name)
+    return random.integers(limits.min, limits.max, shape, name, endpoint=True)
+
+
+@st.composite
+def layouts(draw, array):
+    """The same elements with other strides, none negative."""
+    if not array.ndim:
+        return array
+    order = draw(st.permutations(range(array.ndim)))
+    steps = draw(st.lists(st.integers(1, 3), min_size=array.ndim, max_size=array.ndim))
+    sizes = [array.shape[d] * steps[d] + draw(st.integers(0, 2)) for d in order]
+    base = np.zeros(sizes, array.dtype).transpose(np.argsort(order))
+    view = base[tuple(slice(0, size * step, step) for size, step in zip(array.shape, steps))]
+    view[...] = array
+    return view
+
+
+def with_strides(array, version=None):
+    return Exporter(array, version, strides=[size // array.itemsize for size in array.strides])
+
+
+EXPORTERS = [lambda array: array] * 3 + [
+    memoryview, with_strides, lambda array: with_strides(array, (1, 1)), ctypes_array,
+]  # fmt: skip
+
+
+@st.composite
+def exported(draw, array):
+    """The array as another owner of memory lends it, where that one has the type."""
+    view, exporter = draw(layouts(array)), draw(st.sampled_from(EXPORTERS))
+    if array.dtype.name in NARROW or (exporter is ctypes_array and array.dtype == np.float16):
+        return view
+    return exporter(view)
+
+
+# ---- Calls that are well-formed ----
+
+
+class Call:
+    """What a function is called with, and NumPy's result."""
+
+    def __init__(self, function, inputs, keywords, expected):
+        self.function, self.inputs, self.keywords = function, inputs, keywords
+        self.expected = expected if isinstance(expected, tuple) else (expected,)
+
+
+def wide(array):
+    """In a type that NumPy's formulas take."""
+    return array.astype(np.int32) if array.dtype.name in NARROW else array
+
+
+@st.composite
+def parameters(draw, random, shape, types, whole):
+    """Arrays, lists or numbers of these types that vary alike along an axis or by blocks, what they
+    are for each element, and the keywords that say so."""
+    keywords, own = {}, ()
+    form = draw(st.sampled_from(["one", "axis", "blocks", "broadcast"] if shape else ["one"]))
+    index = np.ix_(*(range(size) for size in shape)) if shape else ()
+    if form in ("axis", "blocks"):
+        axis = draw(st.integers(0, len(shape) - 1))
+        keywords["axis"] = axis - draw(st.sampled_from([0, len(shape)]))
+        block = 1
+        if form == "blocks":
+            sizes = range(1, shape[axis] + 3)
+            block = draw(st.sampled_from([b for b in sizes if not whole or shape[axis] % b == 0]
+                                         or [1]))  # fmt: skip
+            keywords["block_size"] = block
+        count = -(-shape[axis] // block)
+        own = (count,)
+        along = np.arange(shape[axis]).reshape([-1 if d == axis else 1 for d in range(len(shape))])
+        index = (along // block,)
+    elif form == "broadcast":
+        own = tuple(draw(st.sampled_from([1, size])) for size in shape)
+        index = tuple(i if size > 1 else i * 0 for i, size in zip(index, own))
+    given_, each = [], []
+    for name in types:
+        if name is None:
+            given_.append(None)
+            each.append(None)
+            continue
+        array = values(random, own, name)
+        if name.startswith("float"):
+            array = np.asarray(np.abs(array))
+        each.append(np.broadcast_to(array[index] if own else array, shape))
+        given_.append(draw(exported(array)))
+        finite = not name.startswith("float") or (np.isfinite(array) & (array != 0)).all()
+        if finite and array.size and draw(st.booleans()):
+            given_[-1] = array.astype(float if name.startswith("float") else object).tolist()
+    return given_, each, keywords
+
+
+@st.composite
+def calls(draw):
+    operator, signature = draw(st.sampled_from(SIGNATURES))
+    row, types = OPERATORS[operator], _types(operator, signature)
+    random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    shape = tuple(draw(st.lists(st.integers(0, 7), max_size=4)))
+    x = values(random, shape, types[0])
+    threads = {"threads": draw(st.sampled_from([None, 1, 2]))}
+    if operator == "add":
+        b = values(random, shape, types[0])
+        with np.errstate(all="ignore"):
+            return Call(hewn.add, [draw(exported(x)), draw(exported(b))], threads, x + b)
+    if operator == "dynamic_quantize_linear":
+        x = np.where(np.isinf(x), np.asarray(1, x.dtype), x)
+        name = types[row.roles.index("output")]
+        return Call(hewn.dynamic_quantize_linear, [draw(exported(x))], {"dtype": name, **threads},
+                    reference(operator, [x, name]))  # fmt: skip
+    if operator.startswith("quantized_linear"):
+        arrays = [
+            values(random, shape if role == "data" else (), name)
+            for role, name in zip(row.roles, types) if role != "output"
+        ]  # fmt: skip
+        arrays = [np.asarray(np.abs(a)) if a.dtype.kind == "f" else a for a in arrays]
+        inputs = [draw(exported(array)) for array in arrays]
+        return Call(getattr(hewn, operator), inputs, threads, reference(operator, arrays))
+    return draw(quantizations(operator, types, random, x, threads))
+
+
+@st.composite
+def quantizations(draw, operator, types, random, x, threads):
+    """Calls of QUANTIZE_LINEAR and DEQUANTIZE_LINEAR, and of DirectML's pair, which has less."""
+    quantizes, shape = operator == "quantize_linear", x.shape
+    integers = types[-1] if quantizes else types[0]
+    directml = draw(st.booleans()) and types[1] in types[::2] and integers in ("int8", "uint8")
+    if integers in ("int8", "uint8"):
+        bits = draw(st.sampled_from(["8", "4"] if directml else ["8", "4", "2"]))
+        integers = integers[:-1] + bits
+    floats = types[1] if directml else draw(st.sampled_from(["float32", "float16"]))
+    if not quantizes:
+        x = values(random, shape, integers)
+    zero_point = integers if draw(st.booleans()) else None
+    (scale, zero), (scales, zeros), keywords = draw(
+        parameters(random, shape, [floats, zero_point], directml))  # fmt: skip
+    number = not hasattr(scale, "shape") and isinstance(scale, (float, list))
+    if zeros is None:
+        middle = 1 << int(integers[-1]) - 1 if directml and integers.startswith("u") else 0
+        zeros = np.asarray(middle, np.int32)
+    function = getattr(hewn, operator.removesuffix("_linear") if directml else operator)
+    if quantizes:
+        keywords["dtype"] = integers
+        if number:  # of x's type
+            kind = "float32" if x.dtype.kind == "i" else x.dtype.name
+            scales = np.asarray(scales, kind)
+            assume(np.isfinite(scales).all() and (scales != 0).all())
+        expected = reference(operator, [x, scales, wide(zeros).astype(np.int32)
+                                        if integers in NARROW else zeros.astype(integers)])
+        if integers in NARROW:
+            expected = expected.clip(*NARROW[integers])
+        expected = np.broadcast_to(expected, shape).astype(dtype_of(integers))
+    else:
+        dtype = floats if directml else draw(st.sampled_from(["float32", "float16", None]))
+        keywords["dtype"] = dtype
+        if number:  # of the output's type
+            scales = np.asarray(scales, dtype or "float32")
+            assume(np.isfinite(scales).all() and (scales != 0).all())
+        expected = reference(operator, [wide(x), scales, wide(zeros), dtype or scales.dtype.name])
+    return Call(function, [draw(exported(x)), scale, zero], {**keywords, **threads}, expected)
+
+
+def check(got, expected):
+    assert (got.dtype, got.shape) == (expected.dtype, expected.shape)
+    if got.dtype.name in NARROW:
+        got, expected = got.astype(np.int8), expected.astype(np.int8)
+    assert same_bits(np.ascontiguousarray(got), np.ascontiguousarray(expected)).all()
+
+
+@given(calls(), st.data())
+def test_well_formed_calls(call, data):
+    way = data.draw(st.sampled_from(["call", "out", "compile", "bind"]))
+    several = len(call.expected) > 1
+    if way == "out" and not several:
+        out = data.draw(layouts(np.zeros_like(call.expected[0])))
+        assert call.function(*call.inputs, out=out, **call.keywords) is out
+        return check(out, call.expected[0])
+    if way in ("compile", "bind"):
+        constants = data.draw(st.booleans())
+        op = hewn.compile(call.function, *call.inputs, constants=constants, **call.keywords)
+        names = OPERATORS[call.function.__name__].inputs
+        free = [x for name, x in zip(names, call.inputs) if name in op.inputs]
+        narrow = any(getattr(getattr(x, "dtype", None), "name", "") in NARROW
+                     for x in [*free, *call.expected])  # fmt: skip
+        got = op.bind(*free)() if way == "bind" and not narrow else op(*free)
+    else:
+        got = call.function(*call.inputs, **call.keywords)
+    for array, due in zip(got if several else (got,), call.expected):
+        check(array, due)
+
+
+# ---- Any calls ----
+
+
+class Odd:
+    """An object that says of itself what is not so."""
+
+    dtype = "float32"
+    shape = (3,)
+    name = property(lambda self: 1 / 0)
+
+
+NUMBERS = [0, 1, -1, 3, 255, 256, -129, 2**31, 2**63, 2**64, -(2**63), 2**70, 10**400, -(10**400),
+           0.5, -0.0, 1e-46, 1e39, float("inf"), float("-inf"), float("nan"), 1j, True,
+           decimal.Decimal("0.5"), fractions.Fraction(1, 3), np.float64(0.1), np.int64(-5),
+           np.float16("inf"), np.longdouble(1), np.datetime64("2020-01-01")]  # fmt: skip
+TEXTS = ["", "uint8", "int4", "uint4", "int2", "float16", "float32", "bfloat16", "x\0y", "\ud800",
+         "x86_64_avx2", "x86_128", "\x1b[31m", "é" * 300, b"uint8"]  # fmt: skip
+ARRAYS = ["float32", "float16", "float64", "int8", "uint8", "int16", "int32", "uint64", "bool",
+          "complex64", ">f4", "U3", "O", "M8[s]", "int4", "uint4", "uint2", "bfloat16",
+          "float8_e4m3fn"]  # fmt: skip
+
+
+@st.composite
+def odd_arrays(draw):
+    name = draw(st.sampled_from(ARRAYS))
+    dtype = np.dtype(getattr(ml_dtypes, name, name))
+    shape = draw(st.sampled_from([(), (3,), (2, 3), (2, 3), (2, 3), (0,), (1,) * 9, (4, 2, 3)]))
+    array = np.ones(shape, dtype)
+    change = draw(st.sampled_from(["", "", "", "read-only", "backwards", "masked", "memoryview",
+                                   "misaligned", "ctypes"]))  # fmt: skip
+    with contextlib.suppress(Exception):
+        if change == "read-only":
+            array.flags.writeable = False
+        if change == "backwards":
+            array = array[::-1]
+        if change == "masked":
+            array = np.ma.masked_array(array)
+        if change == "memoryview":
+            array = memoryview(array)
+        if change == "misaligned":
+            memory = np.zeros(array.nbytes + 1, np.uint8)
+            array = memory[1:].view(array.dtype).reshape(array.shape)
+        if change == "ctypes":
+            array = ctypes_array(array)
+    return array
+
+
+things = st.one_of(
+    st.none(), st.sampled_from(NUMBERS), st.sampled_from(TEXTS), odd_arrays(), odd_arrays(),
+    st.lists(st.sampled_from(NUMBERS), max_size=3), st.just([[1], [2, 3]]),
+    st.just((ctypes.c_bool * 3)()), st.just((ctypes.c_float * 3)()), st.builds(Odd),
+    st.builds(object), st.sampled_from([dict, np.uint8, np.dtype("int8"), ml_dtypes.int4, len]),
+)  # fmt: skip
+
+
+@given(st.data())
+def test_any_calls(data):
+    name = data.draw(st.sampled_from(sorted(OPERATORS)))
+    row = OPERATORS[name]
+    usual = {
+        "axis": st.sampled_from([None, 0, 1, -1]), "block_size": st.sampled_from([None, 1, 2]),
+        "dtype": st.sampled_from([None, "uint8", "int8", "uint4"]), "threads": st.just(1),
+        "variant": st.none(), "out": st.none(), "precision": st.none(),
+    }  # fmt: skip
+    plain = st.sampled_from([np.ones((2, 3), "f4"), np.ones((2, 3), "u1"), 0.5, 3, [1, 2, 3]])
+    inputs = [data.draw(st.one_of(plain, plain, things)) for _ in row.inputs]
+    words = data.draw(st.lists(st.sampled_from([*row.keywords, *row.attributes]), unique=True))
+    keywords = {w: data.draw(st.one_of(usual[w], usual[w], things)) for w in words}
+    if data.draw(st.booleans()):
+        inputs = inputs[: data.draw(st.integers(0, len(inputs)))]
+    arrays = [x for x in [*inputs, *keywords.values()] if isinstance(x, np.ndarray)]
+    before = [array.tobytes() for array in arrays]
+    try:
+        if data.draw(st.booleans()):
+            getattr(hewn, name)(*inputs, **keywords)
+        else:
+            op = hewn.compile(name, *inputs, **keywords)
+            op(*data.draw(st.lists(st.one_of(plain, things), max_size=len(row.inputs))))
+    except (hewn.Error, TypeError) as error:
+        assert str(error)
+        assert [array.tobytes() for array in arrays] == before
