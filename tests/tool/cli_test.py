@@ -583,6 +583,16 @@ class QuantizeTest(CliTest):
                            "--zero-point", 7, "--bits", 4)
         self.assert_same(got, np.array([-12, 16], F32))
 
+    def test_packed_types_in_fortran_order(self):
+        x = np.asfortranarray(np.arange(6, dtype="u1").reshape(2, 3))
+        zero = np.asfortranarray(np.array([[1, 2, 3], [4, 5, 6]], "u1"))
+        self.assert_same(self.compute("dequantize", self.save("x.npy", x), "--bits", 4, "--scale", 2,
+                                      "--zero-point", self.save("z.npy", zero)),
+                         2 * (x.astype(F32) - zero))
+        self.assert_same(self.compute("quantize", self.save("f.npy", x.astype(F32)), "--type", "u4",
+                                      "--scale", 1, "--zero-point", self.save("z.npy", zero)),
+                         x + zero)
+
     def test_packed_types_that_do_not_fit(self):
         x, q = self.save("x.npy", np.ones(3, F32)), self.save("q.npy", np.array([1, 16], "u1"))
         self.refuse("dequantize", q, "--scale", 1, "--bits", 4,

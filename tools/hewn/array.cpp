@@ -167,6 +167,7 @@ void with_packed_type(DataType type, F &&f) {
 Array Array::to_file_type() const {
     if (!is_packed(type)) return *this;
     Array result = allocate(name, file_type(type), sizes);
+    result.strides = strides;
     with_packed_type(type, [&](auto tag) {
         for (int64_t i = 0, n = count(); i < n; i++)
             result.as<uint8_t>()[i] =
@@ -178,6 +179,7 @@ Array Array::to_file_type() const {
 Array Array::to_packed(DataType packed) const {
     if (!is_packed(packed)) return *this;
     Array result = allocate(name, packed, sizes);
+    result.strides = strides;  // as the file has them: those of Fortran's order too
     std::fill_n(result.as<uint8_t>(), result.bytes, uint8_t(0));
     with_packed_type(packed, [&](auto tag) {
         using T = decltype(tag);

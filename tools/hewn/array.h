@@ -71,8 +71,9 @@ struct Array {
     Binding binding() const { return Binding(data.get(), bytes); }
     // "f32 [2, 3]"
     std::string describe() const;
-    // Values of a packed type as those of its file_type, and back: dense arrays. to_packed throws
-    // InputError for a value that the type lacks. Arrays of other types as they are.
+    // Values of a packed type as those of its file_type, and back: dense arrays, whose order they
+    // keep. to_packed throws InputError for a value that the type lacks. Arrays of other types as
+    // they are.
     Array to_file_type() const;
     Array to_packed(DataType packed) const;
 

@@ -1,0 +1,329 @@
+#!/usr/bin/env python3
+"""Random command lines of hewn, right ones and damaged ones:
+
+    python3 random_test.py <path of hewn> [--seconds 3600] [--seed N] [--case N]
+
+Each is determined by the seed and its number. The contract: exit status 0, one line on standard
+output, and the outputs complete and right, by NumPy, bit for bit; or 1, 2 or 3, one error on standard
+error that names what is wrong, and every file as it was. Never a signal, another file or a
+temporary one."""
+
+import argparse
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+import time
+
+import cli_test
+import numpy as np
+
+F32, F16 = np.float32, np.float16
+PACKED = {"u4": (0, 15), "i4": (-8, 7), "u2": (0, 3), "i2": (-2, 1)}
+DTYPES = {"f32": F32, "f16": F16, "i8": np.int8, "u8": np.uint8, "i16": np.int16, "u16": np.uint16,
+          "i32": np.int32, "u32": np.uint32, "i64": np.int64, "u64": np.uint64}
+STOPS = {"--help", "-h", "--version", "--man", "--completion"}  # after which nothing else is done
+JUNK = ["", "-", "--", "x", "-1", "1e999", "nan", "u9", "f64", "0x", "--nonsense", "--scale", "-o",
+        "--axis", "--axis=9", "--block-size=0", "--threads=-1", "--type=f32", "--variant=none",
+        "--device=cuda:9", "--feature-level=7", "--max-scans", "=", "\u00e9\u2713", "a b", "\x01",
+        "missing.npy", "no/such/folder.npy", "folder", "folder.npy", "loop.npy", "broken.npy",
+        "text.npy", "broken.png", "empty.jpg", "other.npy", "/dev/null", "/proc/x.npy", "link.npy",
+        "9" * 400, "n" * 300 + ".npy", "info", "--version", "--help", "99999999999999999999"]
+
+
+class Failure(Exception):
+    """The contract is broken."""
+
+
+def clamped(quotient, zero_point, least, most):
+    value = np.rint(quotient).astype(np.float64) + zero_point
+    return np.clip(np.where(np.isnan(quotient), zero_point, value), least, most)
+
+
+class Case:
+    """A command line, its files in the current folder, and what each output must hold."""
+
+    def __init__(self, chance):
+        self.chance, self.rng = chance, np.random.default_rng(chance.getrandbits(63))
+        self.files, self.outputs, self.count = {}, {}, 0
+        rank = chance.choice([0, 1, 1, 2, 2, 3, 4, 8])
+        self.shape = tuple(chance.randint(1, 2 if rank > 4 else 6) for _ in range(rank))
+        if rank and chance.random() < 0.05:
+            self.shape = (0, *self.shape[1:])
+        command = chance.choice([self.add, self.quantize, self.dequantize, self.quantized_pair,
+                                 self.dynamic])
+        with np.errstate(all="ignore"):
+            self.words = command()
+        if chance.random() < 0.3:
+            self.words += [chance.choice(["--threads=1", "--device=cpu", "--feature-level=hewn",
+                                          "--threads=2"])]
+
+    def save(self, array):
+        self.count += 1
+        name = f"{'abcdefghij'[self.count]}.npy"
+        self.files[name] = np.asarray(array, order=self.chance.choice("CF"))
+        return name
+
+    def output(self, array, option="-o"):
+        self.count += 1
+        name = f"out{self.count}.npy"
+        self.outputs[name] = np.asarray(array)
+        return [option, name]
+
+    def data(self, kind, shape=None):
+        values = cli_test.sample(self.rng, self.shape if shape is None else shape, DTYPES[kind])
+        if values.dtype.kind == "f" and values.size and self.chance.random() < 0.3:
+            values.reshape(-1)[self.rng.integers(values.size)] = self.chance.choice(
+                [np.nan, np.inf, -np.inf, -0.0, 1e-7])
+        return values
+
+    def parameter(self, make, option):
+        """A scale or zero point: its words, and its values as they broadcast over the data. `make`:
+        an array of a shape."""
+        shape, form = self.shape, self.chance.choice(["number", "one", "broadcast", "axis"])
+        if form == "axis" and shape and 0 not in shape and self.axis is not None:
+            length = shape[self.axis]
+            along = make((-(-length // self.block),))
+            size = [1] * len(shape)
+            size[self.axis] = length
+            return [option, self.save(along)], np.repeat(along, self.block)[:length].reshape(size)
+        if form == "broadcast" and shape and self.axis is None:
+            sizes = tuple(size if self.chance.random() < 0.5 else 1 for size in shape)
+            values = make(sizes[self.chance.randint(0, len(sizes) - 1):])
+            return [option, self.save(values)], values
+        values = make(())
+        if form == "number":
+            return [f"{option}={values.item()!r}"], values
+        return [option, self.save(values.reshape((1,) * self.chance.randint(0, 1)))], values
+
+    def scale(self, dtype=F32):
+        return lambda shape: np.asarray(2.0 ** self.rng.integers(-6, 6, shape)
+                                        * self.rng.integers(1, 9, shape) / 7).astype(dtype)
+
+    def zero(self, kind, most=None):
+        least, most = most or (np.iinfo(DTYPES[kind]).min, np.iinfo(DTYPES[kind]).max)
+        return lambda shape: np.asarray(self.rng.integers(least, most, shape, endpoint=True,
+                                                          dtype=np.int64)).astype(DTYPES[kind])
+
+    def choose_axis(self):
+        """With --axis 1-D parameters of several elements lie along it, each for a block."""
+        self.axis, self.block = None, 1
+        if not self.shape or self.chance.random() < 0.5:
+            return []
+        self.axis = self.chance.randrange(len(self.shape))
+        words = [f"--axis={self.axis - self.chance.choice([0, len(self.shape)])}"]
+        if self.chance.random() < 0.4:
+            self.block = self.chance.randint(1, max(self.shape[self.axis], 1))
+            words.append(f"--block-size={self.block}")
+        return words
+
+    # ---- The commands ----
+
+    def add(self):
+        a = self.data(self.chance.choice(list(DTYPES)))
+        if self.chance.random() < 0.2 and a.dtype.kind != "f":
+            b = np.asarray(self.rng.integers(0, 99)).astype(a.dtype)
+            return ["add", self.save(a), str(b), *self.output(a + b)]
+        shape = tuple(size if self.chance.random() < 0.7 else 1 for size in self.shape)
+        b = cli_test.sample(self.rng, shape[self.chance.randint(0, len(shape)):], a.dtype)
+        return ["add", self.save(a), self.save(b), *self.output(a + b)]
+
+    def quantize(self):
+        x = self.data(self.chance.choice(["f32", "f16", "i32"]))
+        kind = self.chance.choice(["u8", "i8", "u16", "i16", "u32", "i32", *PACKED])
+        stored = kind if kind in DTYPES else kind[0] + "8"
+        limits = PACKED.get(kind) or (np.iinfo(DTYPES[kind]).min, np.iinfo(DTYPES[kind]).max)
+        words = ["quantize", self.save(x), "--type", kind, *self.choose_axis()]
+        scale_words, scale = self.parameter(self.scale(F16 if x.dtype == F16 else F32), "--scale")
+        zero_words, zero = [], 0
+        if self.chance.random() < 0.6:
+            zero_words, zero = self.parameter(self.zero(stored, limits), "--zero-point")
+        quotient = x.astype(F32) / scale.astype(F32)
+        result = clamped(quotient, zero, *limits)
+        return [*words, *scale_words, *zero_words,
+                *self.output(result.astype(np.int64).astype(DTYPES[stored]))]
+
+    def dequantize(self):
+        kind = self.chance.choice(["u8", "i8", "u16", "i16", "u32", "i32", *PACKED])
+        stored, limits = kind if kind in DTYPES else kind[0] + "8", PACKED.get(kind)
+        x = self.zero(stored, limits)(self.shape)
+        bits = [f"--bits={kind[1]}"] if kind in PACKED else []
+        words = ["dequantize", self.save(x), *bits, *self.choose_axis()]
+        dtype = self.chance.choice([F32, F16])
+        scale_words, scale = self.parameter(self.scale(dtype), "--scale")
+        zero_words, zero = [], 0
+        if self.chance.random() < 0.6:
+            zero_words, zero = self.parameter(self.zero(stored, limits), "--zero-point")
+        result = cli_test.dequantize(x, scale, zero)
+        kind = "f16" if dtype == F16 else "f32"
+        return [*words, *scale_words, *zero_words, "--type", kind, *self.output(result)]
+
+    def quantized_pair(self):
+        kind, command = self.chance.choice(["u8", "i8"]), self.chance.choice(["qadd", "qmul"])
+        a, b = self.data(kind), self.data(kind)
+        words, values = [command, self.save(a), self.save(b)], []
+        self.axis, shape, self.shape = None, self.shape, ()
+        for prefix in ["--a-", "--b-", "--"]:
+            scale_words, scale = self.parameter(self.scale(), f"{prefix}scale")
+            zero_words, zero = self.parameter(self.zero(kind), f"{prefix}zero-point")
+            words += scale_words + zero_words
+            values += [scale, int(zero)]
+        self.shape = shape
+        formula = cli_test.quantized_add if command == "qadd" else cli_test.quantized_mul
+        result = formula(a, *values[:2], b, *values[2:], DTYPES[kind])
+        return [*words, "--type", kind, *self.output(result)]
+
+    def dynamic(self):
+        x = np.asarray(self.rng.normal(0, 50, self.shape)).astype(self.chance.choice([F32, F16]))
+        kind = self.chance.choice(["u8", "i8"])
+        limits = np.iinfo(DTYPES[kind])
+        wide = x.astype(F32)
+        high, low = (F32(f(wide, initial=0)) for f in (np.max, np.min))
+        scale = F32(1) if high == low else (high - low) / F32(255)
+        zero = np.rint(np.clip(F32(limits.min) - low / scale, limits.min, limits.max))
+        result = clamped(wide / scale, np.float64(zero), limits.min, limits.max)
+        words = ["dynamic", self.save(x), "--type", kind]
+        words += self.output(result.astype(DTYPES[kind]))
+        if self.chance.random() < 0.5:
+            words += self.output(scale, "--output-scale")
+        if self.chance.random() < 0.5:
+            words += self.output(DTYPES[kind](zero), "--output-zero-point")
+        return words
+
+    def damage(self):
+        """Changes one or two words."""
+        for _ in range(self.chance.randint(1, 2)):
+            at, junk = self.chance.randrange(len(self.words) + 1), self.chance.choice(JUNK)
+            if at == len(self.words) or self.chance.random() < 0.2:
+                self.words.insert(at, junk)
+            elif self.chance.random() < 0.3:
+                del self.words[at]
+            elif "=" in self.words[at] and self.chance.random() < 0.5:
+                self.words[at] = self.words[at].partition("=")[0] + "=" + junk
+            else:
+                self.words[at] = self.chance.choice([junk, self.chance.choice(self.words)])
+
+
+def lay_out(folder, case):
+    for name, array in case.files.items():
+        np.save(folder / name, array)
+    (folder / "folder").mkdir()
+    (folder / "folder.npy").mkdir()
+    (folder / "loop.npy").symlink_to("loop.npy")
+    (folder / "link.npy").symlink_to("other.npy")
+    np.save(folder / "other.npy", np.arange(6, dtype=F32).reshape(2, 3))
+    data = (folder / "other.npy").read_bytes()
+    (folder / "broken.npy").write_bytes(data[:case.chance.randrange(len(data))])
+    (folder / "text.npy").write_text("no array")
+    (folder / "broken.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    (folder / "empty.jpg").write_bytes(b"")
+
+
+def contents(folder):
+    return {str(path.relative_to(folder)): os.readlink(path) if path.is_symlink() else
+            path.read_bytes() if path.is_file() else "folder" for path in folder.rglob("*")}
+
+
+def same(got, wanted):
+    if got.dtype != wanted.dtype or got.shape != wanted.shape:
+        return False
+    bits = {2: np.uint16, 4: np.uint32}[got.itemsize] if got.dtype.kind == "f" else got.dtype
+    left, right = (np.ascontiguousarray(a).view(bits).reshape(-1) if a.ndim else
+                   a.reshape(1).view(bits) for a in (got, wanted))
+    equal = left == right
+    if got.dtype.kind == "f":
+        equal |= (np.isnan(got) & np.isnan(wanted)).reshape(-1)
+    return bool(equal.all())
+
+
+def check_done(case, words, is_right, result, before, after, folder):
+    new = {name for name in after if before.get(name) != after[name]}
+    gone = before.keys() - after.keys()
+    if gone or result.stderr:
+        raise Failure(f"exit status 0, and {gone} are gone, or standard error has something")
+    if STOPS & {word.partition("=")[0] for word in words} or "info" in words[:2]:
+        if new:
+            raise Failure(f"{new} were written")
+        return
+    if not new or result.stdout.count("\n") != 1:
+        raise Failure("exit status 0 without an output, or without one line that tells of it")
+    if is_right and new != set(case.outputs):
+        raise Failure(f"{new} were written, not {set(case.outputs)}")
+    for name in new:
+        if not name.endswith(".npy"):
+            raise Failure(f"{name} was written")
+        got = np.load(folder / name)
+        if is_right and not same(got, case.outputs[name]):
+            raise Failure(f"{name} is {got.tolist()}, not {case.outputs[name].tolist()}")
+
+
+def check_refused(words, is_right, result, before, after):
+    lines = result.stderr.splitlines()
+    if lines[1:] == ["Run hewn --help, or hewn <subcommand> --help."] and result.returncode == 2:
+        del lines[1]
+    if len(lines) != 1 or not lines[0].startswith("hewn: error: ") or result.stdout:
+        raise Failure("not one line of error")
+    if before != after:
+        raise Failure(f"refused, but changed {before.items() ^ after.items()}")
+    if is_right and "no kernel" not in lines[0]:
+        raise Failure("a right command line was refused")
+    named = [part for word in words for part in (word, *word.split("=", 1)) if part]
+    if not (any(name in lines[0] for name in named) or "Tensor" in lines[0]
+            or "required" in lines[0] or "--" in lines[0] or "ubcommand" in lines[0]):
+        raise Failure("the error names no argument")
+
+
+def run(hewn, seed, number):
+    chance = random.Random(f"{seed} {number}")
+    case = Case(chance)
+    is_right = chance.random() < 0.4
+    if not is_right:
+        case.damage()
+    words = [word.replace("\0", "") for word in case.words]
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        lay_out(folder, case)
+        before = contents(folder)
+        environment = {**os.environ, "OCL_ICD_VENDORS": name, "LC_ALL": "C.UTF-8"}
+        environment.pop("HEWN_VARIANT", None)
+        result = subprocess.run([hewn, *words], capture_output=True, cwd=folder, env=environment,
+                                text=True, errors="surrogateescape", timeout=120)
+        after = contents(folder)
+        try:
+            if result.returncode == 0:
+                check_done(case, words, is_right, result, before, after, folder)
+            elif result.returncode in (1, 2, 3):
+                check_refused(words, is_right, result, before, after)
+            else:
+                raise Failure("not an exit status of hewn")
+        except Failure as failure:
+            print(f"--seed {seed} --case {number}: {failure}\n  hewn {words}\n  exit status "
+                  f"{result.returncode}\n  {result.stdout!r}\n  {result.stderr!r}\n  "
+                  f"{ {name: (a.dtype.str, a.shape) for name, a in case.files.items()} }")
+            return is_right, result.returncode, True
+    return is_right, result.returncode, False
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("hewn", type=os.path.abspath)
+    parser.add_argument("--seconds", type=float, default=15)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--case", type=int)
+    options = parser.parse_args()
+    if options.case is not None:
+        return run(options.hewn, options.seed, options.case)[2]
+    end, number, right, done, failures = time.monotonic() + options.seconds, 0, 0, 0, 0
+    while time.monotonic() < end and failures < 10:
+        is_right, code, failed = run(options.hewn, options.seed, number)
+        number, right, done = number + 1, right + is_right, done + (code == 0)
+        failures += failed
+    print(f"{number} command lines from --seed {options.seed}, {right} of them right, {done} with "
+          f"exit status 0: {failures} break the contract")
+    return failures > 0 or right == 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
