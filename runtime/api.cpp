@@ -158,7 +158,7 @@ hewn_device &device_of(hewn_device *device) {
 hewn_status hewn_allocate(hewn_device *device, uint64_t bytes, void **memory, hewn_error *error) {
     if (!memory) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_allocate: memory is null");
     hewn_device &on = device_of(device);
-    void *allocated = nullptr;  // drivers write their result even if they fail
+    void *allocated = nullptr;  // a call that fails leaves *memory as it was
     const hewn_status status = on.backend->allocate(on, bytes ? bytes : 1, &allocated, error);
     if (status == HEWN_STATUS_OK) *memory = allocated;
     return status;

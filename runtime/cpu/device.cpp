@@ -11,6 +11,7 @@
 #include "../dispatch/device.h"
 #include "../problem/bindings.h"
 #include "boxes.h"
+#include "device.h"
 #include "dynamic_quantize_linear.h"
 #include "fp_mode.h"
 #include "kernel.h"
@@ -343,6 +344,16 @@ bool locate(const CpuOperator &op, const hewn_buffer_binding *inputs,
 #undef HEWN_COUNT
     return false;
 }
+
+}  // namespace
+
+bool is_located_at_once(const hewn_operator &op, const hewn_buffer_binding *inputs,
+                        const hewn_buffer_binding &output) {
+    Addresses addresses;
+    return locate(static_cast<const CpuOperator &>(op), inputs, output, addresses);
+}
+
+namespace {
 
 hewn_status read_address(const Problem &problem, const Tensor &tensor,
                          const hewn_buffer_binding &binding, void **result, hewn_error *error) {

@@ -145,8 +145,7 @@ void release(GpuDevice &device) {
 
 int attribute(int device, int what) {
     int value = 0;
-    cu().DeviceGetAttribute(&value, what, device);
-    return value;
+    return cu().DeviceGetAttribute(&value, what, device) ? 0 : value;
 }
 
 int32_t capability_of(int device) {
@@ -212,10 +211,9 @@ hewn_status find_device(uint32_t index, int *ordinal, hewn_error *error) {
 hewn_status describe(uint32_t index, hewn_device_info *info, hewn_error *error) {
     int ordinal = 0;
     HEWN_CHECK(find_device(index, &ordinal, error));
-    cu().DeviceGetName(info->name, sizeof info->name, ordinal);
+    if (cu().DeviceGetName(info->name, sizeof info->name, ordinal)) info->name[0] = 0;
     size_t bytes = 0;
-    cu().DeviceTotalMem(&bytes, ordinal);
-    info->memory = bytes;
+    info->memory = cu().DeviceTotalMem(&bytes, ordinal) ? 0 : bytes;
     info->capability = capability_of(ordinal);
     if (const char *lacks = missing(info->capability))
         snprintf(info->missing, sizeof info->missing, "%s", lacks);

@@ -85,9 +85,7 @@ hewn_status write_constants(GpuOperator &op, hewn_error *error) {
     Problem &problem = op.problem;
     const uint64_t bytes = constant_offset(problem, problem.info->input_count);
     if (bytes == 0) return HEWN_STATUS_OK;
-    hewn_status status = device.api->allocate(device, bytes, &op.constants, error);
-    if (status != HEWN_STATUS_OK)
-        op.constants = nullptr;  // drivers write their result even if they fail
+    hewn_status status = allocate_on(device, bytes, &op.constants, error);
     for (int i = 0; i < problem.info->input_count && status == HEWN_STATUS_OK; i++) {
         const Tensor &tensor = problem.inputs[i];
         if (tensor.constant && !tensor.empty())
@@ -314,7 +312,10 @@ hewn_status entering(hewn_device &base, hewn_error *error, Function GpuApi::*fun
 }
 
 hewn_status allocate(hewn_device &base, uint64_t bytes, void **memory, hewn_error *error) {
-    return entering(base, error, &GpuApi::allocate, bytes, memory);
+    GpuDevice &device = static_cast<GpuDevice &>(base);
+    const Entered entered(device, error);
+    HEWN_CHECK(entered.status);
+    return allocate_on(device, bytes, memory, error);
 }
 void deallocate(hewn_device &base, void *memory) {
     GpuDevice &device = static_cast<GpuDevice &>(base);
@@ -337,6 +338,13 @@ constexpr Backend kGpu = {compile,    execute, bind, destroy,     destroy_device
                           deallocate, write,   read, synchronize, record};
 
 }  // namespace
+
+hewn_status allocate_on(GpuDevice &device, uint64_t bytes, void **memory, hewn_error *error) {
+    void *allocated = nullptr;
+    const hewn_status status = device.api->allocate(device, bytes, &allocated, error);
+    if (status == HEWN_STATUS_OK) *memory = allocated;
+    return status;
+}
 
 int GpuCall::failed(hewn_status what, const char *format, ...) {
     if (status == HEWN_STATUS_OK) {

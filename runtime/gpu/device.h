@@ -159,6 +159,10 @@ struct GpuDevice : hewn_device {
     void *zeros;  // what an absent zero point reads: 16 bytes
 };
 
+// Memory on a device whose driver is ready. Drivers write their result even if they fail; here it
+// is left as it was.
+hewn_status allocate_on(GpuDevice &device, uint64_t bytes, void **memory, hewn_error *error);
+
 // Sets a zeroed device up, whose driver's objects are in place, and allocates its `zeros`. On a
 // failure everything is released.
 hewn_status start_gpu_device(GpuDevice *device, const GpuApi &api, const Allocator &allocator,

@@ -174,8 +174,7 @@ hewn_status retain(Handle context, Handle queue, hewn_error *error) {
 template<class T>
 T device_value(Handle device, cl_uint what) {
     T value{};
-    cl().GetDeviceInfo(device, what, sizeof value, &value, nullptr);
-    return value;
+    return cl().GetDeviceInfo(device, what, sizeof value, &value, nullptr) ? T{} : value;
 }
 
 // What the device lacks to give the bits of docs/numerics.md; null if nothing.
@@ -237,7 +236,8 @@ hewn_status find_device(uint32_t index, Handle *found, hewn_error *error) {
     Handle platforms[kMost], devices[kMost];
     cl_uint platform_count = 0, seen = 0;
     cl_int code = cl().GetPlatformIDs(kMost, platforms, &platform_count);
-    if (code != kPlatformNotFound) HEWN_CHECK(checked(code, "clGetPlatformIDs", error));
+    if (code == kPlatformNotFound) platform_count = 0;
+    else HEWN_CHECK(checked(code, "clGetPlatformIDs", error));
     for (cl_uint p = 0; p < platform_count && p < kMost; p++) {
         cl_uint count = 0;
         code = cl().GetDeviceIDs(platforms[p], kDeviceTypeAll, kMost, devices, &count);
@@ -259,7 +259,7 @@ hewn_status describe(uint32_t index, hewn_device_info *info, hewn_error *error) 
     Handle device = nullptr;
     HEWN_CHECK(find_device(index, &device, error));
     char name[1024] = {};
-    cl().GetDeviceInfo(device, kDeviceName, sizeof name - 1, name, nullptr);
+    if (cl().GetDeviceInfo(device, kDeviceName, sizeof name - 1, name, nullptr)) name[0] = 0;
     snprintf(info->name, sizeof info->name, "%.*s", int(sizeof info->name - 1), name);
     info->memory = device_value<cl_bits>(device, kDeviceGlobalMemSize);
     info->is_cpu = device_value<cl_bits>(device, kDeviceType) & kDeviceTypeGpu

@@ -302,12 +302,11 @@ hewn_status plan_passes(GpuOperator &op, hewn_error *error) {
                     op.problem.info->dml_name);
     Planner(op).plan();
     if (op.scratch_bytes == 0) return HEWN_STATUS_OK;
-    const GpuApi &api = *op.device->api;
-    const hewn_status status = api.allocate(*op.device, op.scratch_bytes, &op.scratch, error);
-    if (status != HEWN_STATUS_OK) op.scratch = nullptr;  // drivers write it even if they fail
-    if (status != HEWN_STATUS_OK || !precision_of(op.problem)) return status;
+    HEWN_CHECK(allocate_on(*op.device, op.scratch_bytes, &op.scratch, error));
+    if (!precision_of(op.problem)) return HEWN_STATUS_OK;
     const float one = 1;
-    return api.write(*op.device, op.scratch, op.offsets[kOnePlace], &one, sizeof one, error);
+    return op.device->api->write(*op.device, op.scratch, op.offsets[kOnePlace], &one, sizeof one,
+                                 error);
 }
 
 }  // namespace hewn

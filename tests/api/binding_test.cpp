@@ -26,8 +26,10 @@ constexpr hewn_data_type F32 = HEWN_DATA_TYPE_FLOAT32, U8 = HEWN_DATA_TYPE_UINT8
 // An operator and one memory that all its bindings point into: tests overlap them as they like.
 class Arena {
 public:
-    // Tensors in DirectML's order, output last.
-    Arena(hewn_operator_type op, const std::vector<Spec> &tensors) : memory_(1 << 14) {
+    // Tensors in DirectML's order, output last. Inputs that `constants` has a bit for are given at
+    // compile, from the arena's beginning, and bound no more.
+    Arena(hewn_operator_type op, const std::vector<Spec> &tensors, uint32_t constants = 0)
+        : memory_(1 << 14) {
         for (size_t i = 0; i < memory_.size(); i++) memory_[i] = uint8_t(i * 151);
         TensorDescs descs;
         for (const Spec &tensor : tensors) {
@@ -36,11 +38,20 @@ public:
             EXPECT_EQ(hewn_tensor_size(&*descs.back(), &bytes, nullptr), HEWN_STATUS_OK);
             sizes_.push_back(bytes);
         }
-        const hewn_compile_options options = compile_options();
+        hewn_compile_options options = compile_options();
+        std::vector<hewn_buffer_binding> given(tensors.size() - 1, none());
+        for (size_t i = 0; i < given.size(); i++) {
+            if (constants >> i & 1) given[i] = at(i, 0);
+        }
+        if (constants) {
+            options.constants = given.data();
+            options.constant_count = uint32_t(given.size());
+        }
         const Outcome outcome = compile(Description(op, std::move(descs)), &options, op_);
         EXPECT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
     }
 
+    static hewn_buffer_binding none() { return {sizeof(hewn_buffer_binding), nullptr, 0, 0}; }
     uint8_t *base() {
         return memory_.data() + 64 - reinterpret_cast<uintptr_t>(memory_.data()) % 64;
     }
@@ -589,6 +600,83 @@ TEST(Overlap, ByteRanges) {
         EXPECT_TRUE(
             accepted(arena.run({arena.at(0, 512), arena.at(1, 2048)}, arena.at(2, 512 + offset))))
             << offset;
+}
+
+// One input is bound, and no other tensor's binding is a reason to look closer: a mistake of its
+// own is seen by what looks first, and an overlap at every offset, by one byte too.
+TEST(Binding, OfTheOnlyInput) {
+    constexpr int64_t N = 40, OUTPUT = 4096;
+    const Spec f32{F32, {N}, {1}}, u8{U8, {N}, {1}}, scale{F32, {N}, {0}}, zero_point{U8, {N}, {0}};
+    const std::pair<hewn_operator_type, std::vector<Spec>> problems[] = {
+        {HEWN_OPERATOR_QUANTIZE_LINEAR, {f32, scale, zero_point, u8}},
+        {HEWN_OPERATOR_DEQUANTIZE_LINEAR, {u8, scale, zero_point, f32}},
+        {HEWN_OPERATOR_ADD, {f32, f32, f32}},
+    };
+    for (const auto &[type, tensors] : problems) {
+        if (type == HEWN_OPERATOR_DEQUANTIZE_LINEAR &&
+            runnable_variants("dequantize_linear", "u8_f32").empty())
+            continue;
+        Arena arena(type, tensors, ~1u);  // all but the first
+        const size_t output = tensors.size() - 1;
+        std::vector<hewn_buffer_binding> inputs(output, Arena::none());
+        const auto run = [&](hewn_buffer_binding input, hewn_buffer_binding to) {
+            inputs[0] = input;
+            return arena.run(inputs, to);
+        };
+        const hewn_buffer_binding in = arena.at(0, 0), out = arena.at(output, OUTPUT);
+        const int64_t in_bytes = int64_t(in.size), out_bytes = int64_t(out.size),
+                      step = type == HEWN_OPERATOR_QUANTIZE_LINEAR ? 4 : 1;
+        EXPECT_TRUE(accepted(run(in, out)));
+        for (const size_t wrong : {size_t(0), output}) {
+            const auto run_with = [&](void (*change)(hewn_buffer_binding &)) {
+                hewn_buffer_binding bindings[] = {in, out};
+                change(bindings[wrong != 0]);
+                return run(bindings[0], bindings[1]);
+            };
+            EXPECT_TRUE(
+                refused(run_with([](hewn_buffer_binding &b) { b.size--; }), {"are needed"}));
+            EXPECT_TRUE(refused(run_with([](hewn_buffer_binding &b) {
+                                    b.offset = -uint64_t(reinterpret_cast<uintptr_t>(b.buffer)) - 4;
+                                }),
+                                {"overflows"}));
+            EXPECT_TRUE(refused(run_with([](hewn_buffer_binding &b) { b.struct_size -= 4; }), {}));
+            EXPECT_TRUE(refused(run_with([](hewn_buffer_binding &b) {
+                                    b.struct_size = uint32_t(HEWN_BINDING_OF(HEWN_DATA_TYPE_INT64));
+                                }),
+                                {"INT64"}));
+            EXPECT_TRUE(refused(run_with([](hewn_buffer_binding &b) { b.buffer = nullptr; }), {}));
+            if ((wrong ? out_bytes : in_bytes) > N) {
+                EXPECT_TRUE(refused(run_with([](hewn_buffer_binding &b) { b.offset = 1; }),
+                                    {"misaligned"}));
+            }
+        }
+        for (int64_t offset = -in_bytes - 8; offset <= out_bytes + 8; offset += step) {
+            const bool apart = offset <= -in_bytes || offset >= out_bytes,
+                       in_place = type == HEWN_OPERATOR_ADD && offset == 0,
+                       aligned = in_bytes == N || offset % 4 == 0;
+            const Outcome outcome = run(arena.at(0, OUTPUT + offset), out);
+            EXPECT_EQ(outcome.status == HEWN_STATUS_OK, aligned && (apart || in_place))
+                << type << " at " << offset << ": " << outcome;
+        }
+    }
+}
+
+// Bindings that are wrong alike: the first is as long as all others.
+TEST(Binding, AllWrongAlike) {
+    Arena arena = dense_add();
+    for (const uint32_t struct_size : {0u, 8u, uint32_t(sizeof(hewn_buffer_binding)) - 8}) {
+        hewn_buffer_binding bindings[] = {arena.at(0, 0), arena.at(1, 1024), arena.at(2, 2048)};
+        for (hewn_buffer_binding &binding : bindings) binding.struct_size = struct_size;
+        EXPECT_TRUE(refused(arena.run(bindings, 2, &bindings[2], 1), {"ATensor", "struct_size"}));
+    }
+    hewn_buffer_binding bindings[] = {arena.at(0, 0), arena.at(1, 1024), arena.at(2, 2048)};
+    for (hewn_buffer_binding &binding : bindings) binding.size = 399;
+    EXPECT_TRUE(refused(arena.run(bindings, 2, &bindings[2], 1), {"399 bytes, 400 are needed"}));
+    for (hewn_buffer_binding &binding : bindings) {
+        binding.size = 400;
+        binding.struct_size = uint32_t(HEWN_BINDING_OF(I32));
+    }
+    EXPECT_TRUE(refused(arena.run(bindings, 2, &bindings[2], 1), {"INT32"}));
 }
 
 TEST(Overlap, OfDifferentTypes) {

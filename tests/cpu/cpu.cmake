@@ -3,7 +3,7 @@
 hewn_test_objects(hewn_folding_objects cpu/folding_test.cpp)
 target_include_directories(hewn_folding_objects SYSTEM PRIVATE ${HEWN_HALIDE_INCLUDE_DIR})
 hewn_test_program(hewn_plan_tests hewn::hewn_static cpu/plan_test.cpp cpu/kernel_test.cpp
-    cpu/forms_test.cpp $<TARGET_OBJECTS:hewn_folding_objects>)
+    cpu/forms_test.cpp cpu/device_test.cpp $<TARGET_OBJECTS:hewn_folding_objects>)
 target_include_directories(hewn_plan_tests SYSTEM PRIVATE ${HEWN_HALIDE_INCLUDE_DIR})
 hewn_add_test(plan main quick COMMAND hewn_plan_tests --gtest_brief=1 PROPERTIES COST 60)
 if(TARGET hewn_checked)  # with what the search for factors gives them

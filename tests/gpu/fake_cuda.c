@@ -45,10 +45,17 @@ EXPORT char fake_kernel[256];
  * is lost, each; 0: none does. What gives something back, or waits, does so all the same; a lost
  * device has its contexts still. */
 EXPORT int fake_fail_at = 0, fake_calls = 0, fake_lost = 0;
-static int fails(void) {
+EXPORT const char *fake_failed = NULL; /* the function of the call with this number */
+static int fails_in(const char *function) {
     fake_calls++;
+    if (fake_calls == fake_fail_at) fake_failed = function;
     return fake_fail_at && (fake_lost ? fake_calls >= fake_fail_at : fake_calls == fake_fail_at);
 }
+#define fails() fails_in(__func__)
+/* A call that fails leaves in its results what no program may use, as drivers do. */
+#define FAIL_WITH(result, value) \
+    if (fails()) return (result) = (value), LAUNCH_FAILED
+#define NOTHING ((void *)(uintptr_t)0xdead0)
 
 static int misuse(int code, const char *what) {
     fprintf(stderr, "fake_cuda.c: %s\n", what);
@@ -129,11 +136,11 @@ EXPORT int cuGetErrorName(int code, const char **name) {
     return OK;
 }
 EXPORT int cuDeviceGetCount(int *count) {
-    if (fails()) return LAUNCH_FAILED;
+    FAIL_WITH(*count, 77);
     return *count = is("empty") ? 0 : 2, OK;
 }
 EXPORT int cuDeviceGet(int *device, int ordinal) {
-    if (fails()) return LAUNCH_FAILED;
+    FAIL_WITH(*device, 77);
     return *device = ordinal, OK;
 }
 EXPORT int cuDeviceGetName(char *name, int bytes, int device) {
@@ -141,11 +148,11 @@ EXPORT int cuDeviceGetName(char *name, int bytes, int device) {
     return snprintf(name, (size_t)bytes, "Fake %d", device), OK;
 }
 EXPORT int cuDeviceTotalMem_v2(size_t *bytes, int device) {
-    if (fails()) return LAUNCH_FAILED;
+    FAIL_WITH(*bytes, 7);
     return *bytes = (size_t)8 << 30, device < 0;
 }
 EXPORT int cuDeviceGetAttribute(int *value, int attribute, int device) {
-    if (fails()) return LAUNCH_FAILED;
+    FAIL_WITH(*value, 77);
     const int capability = is("old device") || (is("old first device") && device == 0) ? 70
                            : device                                                    ? 75
                                                                                        : 90;
@@ -156,7 +163,7 @@ EXPORT int cuDeviceGetAttribute(int *value, int attribute, int device) {
     return OK;
 }
 EXPORT int cuDevicePrimaryCtxRetain(void **context, int device) {
-    if (fails()) return LAUNCH_FAILED;
+    FAIL_WITH(*context, NOTHING);
     if (device < 0 || device >= DEVICES) return INVALID_VALUE;
     fake_contexts++, retained[device]++;
     return *context = (void *)(uintptr_t)(PRIMARY + device), OK;
@@ -167,7 +174,7 @@ EXPORT int cuDevicePrimaryCtxRelease_v2(int device) {
     return fake_contexts--, retained[device]--, fails() ? LAUNCH_FAILED : OK;
 }
 EXPORT int cuCtxGetCurrent(void **context) {
-    if (fails()) return LAUNCH_FAILED;
+    FAIL_WITH(*context, NOTHING);
     return *context = current(), OK;
 }
 EXPORT int cuCtxPushCurrent_v2(void *context) {
@@ -187,13 +194,13 @@ EXPORT int cuCtxPopCurrent_v2(void **context) {
 }
 EXPORT int fake_depth(void) { return depth; }
 EXPORT int cuCtxGetDevice(int *device) {
-    if (fails()) return LAUNCH_FAILED;
+    FAIL_WITH(*device, 77);
     return depth ? *device = (int)((uintptr_t)current() & 0xf), OK : INVALID_CONTEXT;
 }
 
 EXPORT int cuModuleLoadDataEx(void **module, const void *image, unsigned count, const int *options,
                               void **values) {
-    if (fails()) return LAUNCH_FAILED;
+    FAIL_WITH(*module, NOTHING);
     if (not_captured("cuModuleLoadDataEx")) return CAPTURE_UNSUPPORTED;
     if (!depth) return INVALID_CONTEXT;
     if (is("old driver")) {
@@ -215,7 +222,7 @@ EXPORT int cuModuleUnload(void *handle) {
     return fake_modules--, module->context = NULL, fails() ? LAUNCH_FAILED : OK;
 }
 EXPORT int cuModuleGetFunction(void **result, void *handle, const char *name) {
-    if (fails()) return LAUNCH_FAILED;
+    FAIL_WITH(*result, NOTHING);
     struct Module *module = handle;
     if (!depth || module->context != current())
         return misuse(INVALID_CONTEXT, "a function is looked up outside its context");
@@ -266,7 +273,7 @@ EXPORT int cuLaunchKernel(void *handle, unsigned gx, unsigned gy, unsigned gz, u
     return OK;
 }
 EXPORT int cuMemAlloc_v2(uint64_t *pointer, size_t bytes) {
-    if (fails()) return LAUNCH_FAILED;
+    FAIL_WITH(*pointer, 0xdead0);
     if (not_captured("cuMemAlloc")) return CAPTURE_UNSUPPORTED;
     if (!depth) return INVALID_CONTEXT;
     if (is("memory") || bytes > (size_t)8 << 30) return OUT_OF_MEMORY;

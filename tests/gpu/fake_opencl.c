@@ -50,19 +50,26 @@ EXPORT void *fake_finished;   /* the last queue that was waited for */
 /* The call with this number fails, where a program is to see that, and after it, where the device
  * is lost, each; 0: none does. What gives something back does so all the same. */
 EXPORT int fake_fail_at = 0, fake_calls = 0, fake_lost = 0;
-static int fails(void) {
+EXPORT const char *fake_failed = NULL; /* the function of the call with this number */
+static int fails_in(const char *function) {
     fake_calls++;
+    if (fake_calls == fake_fail_at) fake_failed = function;
     return fake_fail_at && (fake_lost ? fake_calls >= fake_fail_at : fake_calls == fake_fail_at);
 }
+#define fails() fails_in(__func__)
+/* A call that fails leaves in its results what no program may use, as drivers do. */
+#define FAIL_WITH(result, value) \
+    if (fails()) return (result) = (value), OUT_OF_RESOURCES
+#define NOTHING ((void *)(uintptr_t)0xdead0)
 
 EXPORT int clGetPlatformIDs(unsigned most, void **platforms, unsigned *count) {
-    if (fails()) return OUT_OF_RESOURCES;
+    FAIL_WITH(*count, 77);
     for (unsigned p = 0; p < 3 && p < most; p++) platforms[p] = handle(PLATFORM, (int)p);
     return *count = 3, OK;
 }
 EXPORT int clGetDeviceIDs(void *platform, uint64_t type, unsigned most, void **devices,
                           unsigned *count) {
-    if (fails()) return OUT_OF_RESOURCES;
+    FAIL_WITH(*count, 77);
     const int device = device_of(platform);
     if (!device || !type || !most) return DEVICE_NOT_FOUND;
     devices[0] = handle(DEVICE, device);
@@ -70,7 +77,7 @@ EXPORT int clGetDeviceIDs(void *platform, uint64_t type, unsigned most, void **d
 }
 EXPORT int clGetDeviceInfo(void *object, unsigned what, size_t bytes, void *value,
                            size_t *written) {
-    if (fails()) return OUT_OF_RESOURCES;
+    if (fails()) return memset(value, 0xdd, bytes), OUT_OF_RESOURCES;
     const int device = device_of(object);
     uint64_t number = 0;
     (void)written;
