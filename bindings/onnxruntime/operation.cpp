@@ -494,27 +494,8 @@ Operation::Operation(const Ort &ort, Description description, Settings settings)
     : ort_(ort), description_(std::move(description)), settings_(std::move(settings)) {
     for (size_t i = 0; i < description_.op->inputs; i++) {
         if (description_.passed[i] == Description::kAbsent) continue;
-        if (i == zero_point_of_i32()) zero_point_place_ = int(passed_.size());
         passed_.push_back(size_t(description_.passed[i]));
         operands_.push_back(i);
-    }
-    const size_t i = zero_point_of_i32();
-    if (i != kNone && description_.constants[i]) check_zero(description_.constants[i]->input());
-}
-
-size_t Operation::zero_point_of_i32() const {
-    const bool has_one = description_.op->type == HEWN_OPERATOR_DEQUANTIZE_LINEAR &&
-                         description_.types[0] == HEWN_DATA_TYPE_INT32 &&
-                         description_.types[2] != HEWN_DATA_TYPE_UNKNOWN;
-    return has_one ? 2 : kNone;
-}
-
-void Operation::check_zero(const Input &zero_point) const {
-    const auto *const values = static_cast<const int32_t *>(zero_point.data);
-    for (int64_t i = 0; i < zero_point.elements(); i++) {
-        if (values[i] != 0)
-            refuse("ZeroPointTensor: " + std::to_string(values[i]) +
-                   ", expected 0, as InputTensor is int32");
     }
 }
 
@@ -562,7 +543,6 @@ const Plan &Operation::plan_for(const Inputs &passed,
 void Operation::run(OrtKernelContext *context) const {
     Inputs passed;
     read(context, passed);
-    if (zero_point_place_ >= 0) check_zero(passed[size_t(zero_point_place_)]);
     std::unique_ptr<const Plan> temporary;
     const Plan &plan = plan_for(passed, temporary);
     Memory memory;

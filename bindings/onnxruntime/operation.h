@@ -65,17 +65,10 @@ private:
     std::unique_ptr<const Plan> make_plan(const Inputs &passed) const;
     const Plan &plan_for(const Inputs &passed, std::unique_ptr<const Plan> &temporary) const;
 
-    // ONNX's DequantizeLinear of int32 has no zero point, or zeros. It is the operator's input with
-    // this number, or kNone.
-    static constexpr size_t kNone = kMaxTensors;
-    size_t zero_point_of_i32() const;
-    void check_zero(const Input &zero_point) const;
-
     // A small node's time is that of the cache lines that it reads, so what each run reads comes
     // first.
     const Ort &ort_;
     std::vector<size_t> passed_;  // the numbers of the inputs that each run passes
-    int zero_point_place_ = -1;   // among them, of a zero point that has to be 0; -1: there is none
     // Shapes met so far; a plan stays where it is. Once all places are taken, others are made for
     // one run each.
     static constexpr size_t kMostPlans = 64;
