@@ -1647,6 +1647,11 @@ class BadUsageTest(CliTest):
                                       self.save("z.npy", np.int8(3))),
                          quantized_add(q, 0.1, 0, q, 0.2, 0, 0.3, 3, np.int8))
 
+    def test_an_empty_argument(self):
+        for words in [["", "info"], ["add", self.a, self.a, ""]]:
+            self.refuse(*words, out=None if words[0] == "" else "out.npy",
+                        says="'' is not expected: an empty argument")
+
     def test_usage(self):
         a = self.a
         self.refuse(out=None, says="subcommand")

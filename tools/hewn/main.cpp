@@ -398,6 +398,7 @@ std::string usage_error(const CLI::App &app, const CLI::ParseError &error) {
         app.get_subcommands([](const CLI::App *command) { return command->parsed(); });
     for (const std::string &word : app.remaining(/*recurse=*/true)) {
         if (word == "--") continue;
+        if (word.empty()) return "'' is not expected: an empty argument";
         const bool is_option = word.size() > 1 && word[0] == '-';
         if (!is_option && !commands.empty()) continue;
         if (is_option && is_number(word))
