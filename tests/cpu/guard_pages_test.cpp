@@ -2,6 +2,7 @@
 // that faults. POSIX.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <csetjmp>
 #include <csignal>
 
@@ -100,6 +101,13 @@ protected:
         return result ? run(problem, op.get(), Flush::end) : result;
     }
 
+    // Whether all tensors are there and fit between the pages.
+    static bool fits(const Problem &problem) {
+        return problem.output.bytes() <= CAPACITY &&
+               std::all_of(problem.inputs.begin(), problem.inputs.end(),
+                           [](const auto &input) { return input && input->bytes() <= CAPACITY; });
+    }
+
 private:
     static constexpr size_t CAPACITY = 1 << 18;
     GuardedPages pages_[9] = {
@@ -146,12 +154,30 @@ TEST_P(GuardPagesTest, RandomLayouts) {
     Random random = this->random();
     for (int i = 0; i < 200; i++) {
         Problem problem = random_problem(variant.op(), variant.types(), random, 2000);
-        if (element_count(problem.output.sizes) == 0) continue;
-        bool fits = problem.output.bytes() <= 1 << 18;
-        for (const auto &input : problem.inputs) fits = fits && input && input->bytes() <= 1 << 18;
-        if (!fits) continue;
+        if (element_count(problem.output.sizes) == 0 || !fits(problem)) continue;
         fill_inputs(problem, random);
         ASSERT_TRUE(run(problem)) << "layout " << i << " of HEWN_SEED=" << seed();
+    }
+}
+
+// Elements of 4 and 2 bits: the last byte has fewer than the others, and rows begin within one.
+TEST_P(GuardPagesTest, PackedTypes) {
+    const Variant &variant = GetParam();
+    Random random = this->random();
+    for (const DataTypes &types : variant.all_types()) {
+        if (std::none_of(types.begin(), types.end(), packed_bits_of)) continue;
+        for (int64_t length = 1; length <= 140; length++) {
+            Problem problem =
+                make_problem(variant.op(), types, {length}, all_dense(variant.op()), random);
+            fill_inputs(problem, random);
+            ASSERT_TRUE(run(problem)) << "length " << length;
+        }
+        for (int i = 0; i < 40; i++) {
+            Problem problem = random_problem(variant.op(), types, random, 2000);
+            if (element_count(problem.output.sizes) == 0 || !fits(problem)) continue;
+            fill_inputs(problem, random);
+            ASSERT_TRUE(run(problem)) << "layout " << i << " of HEWN_SEED=" << seed();
+        }
     }
 }
 

@@ -1005,26 +1005,58 @@ TEST_F(FakeOpenCl, Views) {
     EXPECT_EQ(views, 3);
 }
 
+// DYNAMIC_QUANTIZE_LINEAR of rows that lie `stride` elements apart, on a device of its own.
+struct DynamicRows {
+    static constexpr int64_t ROWS = 3, COLUMNS = 64;
+    DevicePtr device;
+    OperatorPtr op;
+    void *memory = nullptr;
+
+    explicit DynamicRows(int64_t stride) {
+        EXPECT_EQ(open(HEWN_DEVICE_OPENCL, HEWN_ANY_DEVICE, device).status, HEWN_STATUS_OK);
+        const Spec x{HEWN_DATA_TYPE_FLOAT32, {ROWS, COLUMNS}, {stride, 1}},
+            y{HEWN_DATA_TYPE_UINT8, {ROWS, COLUMNS}}, scale{HEWN_DATA_TYPE_FLOAT32, {1, 1}},
+            zero_point{HEWN_DATA_TYPE_UINT8, {1, 1}};
+        const Description description(HEWN_OPERATOR_DYNAMIC_QUANTIZE_LINEAR,
+                                      {x.desc(), y.desc(), scale.desc(), zero_point.desc()});
+        EXPECT_EQ(compile(description, nullptr, op, device.get()).status, HEWN_STATUS_OK);
+        input_bytes_ = uint64_t(((ROWS - 1) * stride + COLUMNS) * 4);
+        EXPECT_EQ(hewn_allocate(device.get(), 1024 + input_bytes_, &memory, nullptr),
+                  HEWN_STATUS_OK);
+    }
+    ~DynamicRows() { hewn_deallocate(device.get(), memory); }
+    hewn_status run() const {
+        const hewn_buffer_binding input = at(memory, 1024, input_bytes_),
+                                  outputs[] = {at(memory, 0, ROWS * COLUMNS), at(memory, 512, 4),
+                                               at(memory, 768, 1)};
+        return hewn_execute(op.get(), &input, 1, outputs, 3, nullptr, nullptr);
+    }
+
+private:
+    uint64_t input_bytes_;
+};
+
 // The memory that a block's threads share: two numbers of each thread, of 16 groups and a rest.
 TEST_F(FakeOpenCl, SharedMemory) {
     if (!find_variant("dynamic_quantize_linear_f32_u8__opencl"))
         GTEST_SKIP() << "a build without the kernel";
-    DevicePtr device;
-    ASSERT_EQ(open(HEWN_DEVICE_OPENCL, HEWN_ANY_DEVICE, device).status, HEWN_STATUS_OK);
-    const Tensor x(HEWN_DATA_TYPE_FLOAT32, {64}), y(HEWN_DATA_TYPE_UINT8, {64}),
-        scale(HEWN_DATA_TYPE_FLOAT32, {1}), zero_point(HEWN_DATA_TYPE_UINT8, {1});
-    OperatorPtr op;
-    const Description description(HEWN_OPERATOR_DYNAMIC_QUANTIZE_LINEAR,
-                                  {x.desc(), y.desc(), scale.desc(), zero_point.desc()});
-    ASSERT_EQ(compile(description, nullptr, op, device.get()).status, HEWN_STATUS_OK);
-    void *memory = nullptr;
-    ASSERT_EQ(hewn_allocate(device.get(), 1024, &memory, nullptr), HEWN_STATUS_OK);
-    const hewn_buffer_binding input = at(memory, 0, 256),
-                              outputs[] = {at(memory, 256, 64), at(memory, 512, 4),
-                                           at(memory, 768, 1)};
-    EXPECT_EQ(hewn_execute(op.get(), &input, 1, outputs, 3, nullptr, nullptr), HEWN_STATUS_OK);
+    const DynamicRows rows(64);
+    EXPECT_EQ(rows.run(), HEWN_STATUS_OK);
     EXPECT_GE(variable<size_t>("fake_local"), 2 * (256 + 16) * sizeof(uint32_t));
-    hewn_deallocate(device.get(), memory);
+}
+
+// Rows beyond what one launch can index: a launch for each finds its range, another quantizes it,
+// and two between them all find the parameters.
+TEST_F(FakeOpenCl, RangesOfSeveralLaunches) {
+    if (!find_variant("dynamic_quantize_linear_f32_u8__opencl"))
+        GTEST_SKIP() << "a build without the kernel";
+    int &launches = variable("fake_launches");
+    for (const int64_t stride : {int64_t(64), int64_t(1) << 31}) {
+        const DynamicRows rows(stride);
+        launches = 0;
+        EXPECT_EQ(rows.run(), HEWN_STATUS_OK);
+        EXPECT_EQ(launches, 2 + 2 * (stride == 64 ? 1 : DynamicRows::ROWS));
+    }
 }
 
 TEST_F(FakeOpenCl, EveryCallFails) {
