@@ -960,6 +960,77 @@ TEST_F(FakeOpenCl, OwnContextAndQueue) {
     EXPECT_EQ(queues, 0);
 }
 
+// The program's memory, of which there is none at the `fails_at`-th request; 0: there always is.
+struct Host {
+    int requests = 0, fails_at = 0, live = 0;
+
+    static void *allocate(void *context, size_t bytes, size_t alignment) {
+        Host &host = *static_cast<Host *>(context);
+        if (++host.requests == host.fails_at) return nullptr;
+        host.live++;
+        return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    }
+    static void deallocate(void *context, void *memory) {
+        static_cast<Host *>(context)->live--;
+        std::free(memory);
+    }
+};
+
+// A device and an operator of packed elements, bound, at each request for memory that fails: a
+// status says so, and nothing is kept.
+TEST_F(FakeOpenCl, EveryAllocationFails) {
+    if (!find_variant("quantize_linear_f32_u8__opencl")) GTEST_SKIP() << "no such kernel";
+    int code = 0;
+    const Handle id = reinterpret_cast<Handle>(0x2002);
+    const Handle context =
+        symbol<Handle (*)(const intptr_t *, unsigned, const Handle *, void *, void *, int *)>(
+            "clCreateContext")(nullptr, 1, &id, nullptr, nullptr, &code);
+    const Handle queue = symbol<Handle (*)(Handle, Handle, uint64_t, int *)>(
+        "clCreateCommandQueue")(context, id, 0, &code);
+    const int before = variable("fake_references");
+    Host host;
+    const hewn_opencl_device_desc desc = {sizeof desc,    context,          queue,
+                                          Host::allocate, Host::deallocate, &host};
+    const Spec x{HEWN_DATA_TYPE_FLOAT32, {65}}, scale{HEWN_DATA_TYPE_FLOAT32, {65}, {0}},
+        y{HEWN_DATA_TYPE_UINT4, {65}};
+    const Description description(HEWN_OPERATOR_QUANTIZE_LINEAR,
+                                  {x.desc(), scale.desc(), std::nullopt, y.desc()});
+    // The status of the first step that fails.
+    const auto run = [&]() -> hewn_status {
+        hewn_device *created = nullptr;
+        if (const hewn_status status = hewn_create_opencl_device(&desc, &created, nullptr))
+            return status;
+        const DevicePtr device(created);
+        OperatorPtr op;
+        if (const hewn_status status = compile(description, nullptr, op, created).status)
+            return status;
+        void *memory = nullptr;
+        EXPECT_EQ(hewn_allocate(created, 1024, &memory, nullptr), HEWN_STATUS_OK);
+        const hewn_buffer_binding inputs[] = {at(memory, 0, 260), at(memory, 512, 4),
+                                              at(nullptr, 0, 0)},
+                                  output = at(memory, 768, 33);
+        BoundOperatorPtr bound;
+        hewn_status status = hewn_execute(op.get(), inputs, 3, &output, 1, nullptr, nullptr);
+        if (!status) status = bind_operator(op.get(), inputs, 3, &output, 1, nullptr, bound).status;
+        if (!status) status = hewn_run(bound.get(), nullptr);
+        hewn_deallocate(created, memory);
+        return status;
+    };
+    ASSERT_EQ(run(), HEWN_STATUS_OK);
+    const int requests = host.requests;
+    EXPECT_GE(requests, 4);
+    for (int fails_at = 1; fails_at <= requests; fails_at++) {
+        host = {0, fails_at, 0};
+        EXPECT_EQ(run(), HEWN_STATUS_OUT_OF_MEMORY) << "request " << fails_at;
+        EXPECT_EQ(host.live, 0) << "request " << fails_at;
+        EXPECT_EQ(variable("fake_references"), before) << "request " << fails_at;
+    }
+    host = {};
+    EXPECT_EQ(run(), HEWN_STATUS_OK);
+    symbol<int (*)(Handle)>("clReleaseCommandQueue")(queue);
+    symbol<int (*)(Handle)>("clReleaseContext")(context);
+}
+
 // Copies have happened when the call returns.
 TEST_F(FakeOpenCl, Copies) {
     DevicePtr device;
