@@ -1651,6 +1651,8 @@ class BadUsageTest(CliTest):
         for words in [["", "info"], ["add", self.a, self.a, ""]]:
             self.refuse(*words, out=None if words[0] == "" else "out.npy",
                         says="'' is not expected: an empty argument")
+        for words in [["add", self.a, "", "-o", "out.npy"], ["add", self.a, self.a, "-o", ""]]:
+            self.refuse(*words, out=None, says="'': the name of a file is empty")
 
     def test_usage(self):
         a = self.a

@@ -23,6 +23,7 @@ namespace {
 // Sizes are checked before anything is read, and what is written appears whole: neither is possible
 // with a stream.
 void check_is_no_stream(const std::string &path, const fs::file_status &status) {
+    if (path.empty()) throw InputError("'': the name of a file is empty");
     const bool special =
         fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
     if (path == "-" || special)
