@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Builds and packs everything that a release consists of: scripts/release.sh [OPTION...]
 #
-#     --quick       one kernel of each operator, for CPUs alone: in minutes, as ./test.sh --all does it
+#     --quick       one kernel of each operator, for CPUs alone, with little optimization: in minutes,
+#                   as ./test.sh --all does it
 #     --check       uses each artefact as its user would (docs/packages.md)
 #     --sign FILE   signs SHA256SUMS with this minisign secret key
 #     -B FOLDER     builds in this folder instead of build-packages/, and packs in its dist/
@@ -59,8 +60,11 @@ fi
 # What is packed has this time.
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct || stat --format=%Y CHANGELOG.md)}
 export SOURCE_DATE_EPOCH HEWN_SIGNATURES="" HEWN_TARGETS=""
+library_optimization=-O3 wheel_optimization=-O2
 if ((quick)); then
     HEWN_TARGETS=cpu HEWN_SIGNATURES=$one_kernel_each
+    library_optimization=-O1 wheel_optimization=-O1
+    export DEB_CFLAGS_APPEND="-O1 -g1" DEB_CXXFLAGS_APPEND="-O1 -g1"
 fi
 
 # quietly LOG COMMAND...: shows the end of its output if it fails.
@@ -76,7 +80,7 @@ quietly() {
 # $symbols/NAME.
 # Debug information names files relative to the sources' folder.
 build() {
-    local system=$1 name=$2 targets=$3 stage=$stages/$2 release="-O3 -DNDEBUG"
+    local system=$1 name=$2 targets=$3 stage=$stages/$2 release="$library_optimization -DNDEBUG"
     local ort=OFF
     case $system in
     linux-* | android-* | windows-x86_64)
@@ -142,11 +146,9 @@ build_all() {
 build_wheel() {
     local system=$1 tag=$2 stage=$stages/$1-cpu build=$folder/python-$1-$2
     [[ -d $stage ]] || stage=$stages/$system
-    local optimize=-O2
-    if ((quick)); then optimize=-O1; fi
     local nanobind
     nanobind=$(packaging/python.sh -c 'import nanobind as n; print(n.__path__[0])') || return
-    local defines=(-DCMAKE_BUILD_TYPE=Release "-DCMAKE_CXX_FLAGS_RELEASE=$optimize -DNDEBUG"
+    local defines=(-DCMAKE_BUILD_TYPE=Release "-DCMAKE_CXX_FLAGS_RELEASE=$wheel_optimization -DNDEBUG"
         "-DHEWN_ROOT=$stage" "-DHEWN_PYTHON_TAG=$tag"
         "-DHEWN_PYTHON_HEADERS=$folder/python-headers/$(version_of_tag "$tag")"
         "-DHEWN_NANOBIND=$nanobind")
