@@ -59,6 +59,7 @@ hewn_status fail(hewn_error *error, hewn_status status, const char *format, ...)
         va_start(arguments, format);
         const int length = vsnprintf(error->message, sizeof error->message, format, arguments);
         va_end(arguments);
+        if (length < 0) error->message[0] = 0;  // it cannot be written
         if (length >= int(sizeof error->message))
             end_before_cut(error->message, sizeof error->message - 1);
         clean(error->message);

@@ -1,5 +1,5 @@
-// Decisions of the CPU's device that only its speed tells, for tests. Nothing else calls these, and
-// programs do not link them.
+// Decisions of the CPU's device that only its speed tells. For tests: nothing in the library calls
+// these.
 #pragma once
 
 #include "../dispatch/device.h"

@@ -68,8 +68,8 @@ int type_bytes(hewn_data_type type);
 hewn_status read_tensor(const hewn_tensor_desc *desc, const char *context, const char *name,
                         Tensor &tensor, hewn_error *error);
 
-// A tensor of other elements that lie as another's do. Nothing else that is known of that one holds
-// for it.
+// A tensor of another type with the sizes, strides and blocks of `like`, whose elements are whole
+// bytes. Nothing else that is known of `like` holds for it.
 Tensor lying_as(const Tensor &like, hewn_data_type type);
 // One element for all of another tensor's.
 Tensor repeated(const Tensor &over, hewn_data_type type);

@@ -250,6 +250,7 @@ public:
 
     void begin(int call, bool lost) {
         calls_ = 0;
+        failed_ = nullptr;
         at_ = call;
         lost_ = lost;
     }
@@ -262,8 +263,8 @@ public:
     int calls() const { return calls_; }
     int calls_with_status() const { return calls_with_status_; }
     bool lost() const { return lost_; }
-    // The function of the call that failed first.
-    const char *failed() const { return failed_; }
+    // The function of the call that failed first; "": there was no such call.
+    const char *failed() const { return failed_ ? failed_ : ""; }
 
 private:
     static int &variable(void *driver, const char *name) {

@@ -21,10 +21,19 @@ void hewn_take_gil(PyThreadState *thread) {
     END_WAIT;
 }
 
-PyObject *hewn_call_python(PyObject *callable, PyObject *const *arguments, size_t count) {
+PyObject *hewn_call_python(PyObject *callable, PyObject *const *arguments, size_t count,
+                           PyObject *names) {
     PyObject *result;
     WAIT_IF_ENDED;
-    result = PyObject_Vectorcall(callable, arguments, count, NULL);
+    result = PyObject_Vectorcall(callable, arguments, count, names);
+    END_WAIT;
+    return result;
+}
+
+PyObject *hewn_get_attribute(PyObject *object, const char *name) {
+    PyObject *result;
+    WAIT_IF_ENDED;
+    result = PyObject_GetAttrString(object, name);
     END_WAIT;
     return result;
 }

@@ -111,7 +111,16 @@ const Row &Library::row(int type) const {
 }
 
 void Library::raise(const Failure &failure) const {
-    const nb::object error = error_(int(failure.status), nb::str(failure.message.c_str()));
+    // One line, whatever it quotes, as the library's own messages.
+    std::string line = failure.message;
+    for (char &c : line) {
+        if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) c = ' ';
+    }
+    const nb::object status = nb::int_(int(failure.status)), message = nb::str(line.c_str());
+    PyObject *const arguments[] = {status.ptr(), message.ptr()};
+    const nb::object error =
+        nb::steal(hewn_call_python(error_.ptr(), arguments, std::size(arguments), nullptr));
+    if (!error.is_valid()) throw nb::python_error();
     PyErr_SetObject(reinterpret_cast<PyObject *>(Py_TYPE(error.ptr())), error.ptr());
     throw nb::python_error();
 }
@@ -124,7 +133,7 @@ nb::object Library::output(nb::handle out, nb::handle like, const Shape &shape,
         PyTuple_SetItem(sizes.ptr(), Py_ssize_t(i), PyLong_FromLongLong(shape.sizes[i]));
     PyObject *const arguments[] = {like.ptr(), sizes.ptr(), names_[size_t(type)].ptr()};
     const nb::object made =
-        nb::steal(hewn_call_python(make_.ptr(), arguments, std::size(arguments)));
+        nb::steal(hewn_call_python(make_.ptr(), arguments, std::size(arguments), nullptr));
     if (!made.is_valid()) throw nb::python_error();
     return made;
 }

@@ -1,4 +1,6 @@
 // The extension module hewn._hewn: see hewn/_hewn.pyi.
+#include <cstdlib>
+
 #include "library.h"
 
 namespace hewn_python {
@@ -51,10 +53,12 @@ NB_MODULE(_hewn, module) {
         {Py_tp_clear, reinterpret_cast<void *>(Library::clear)},
         {0, nullptr},
     };
-    // Daemon threads that wait for the end of the process keep what they use.
-    nb::set_leak_warnings(false);
-    nb::object masked = nb::module_::import_("numpy").attr("ma").attr("MaskedArray");
-    refuse_masked(masked.release());  // kept as long as the process
+    // Daemon threads that wait for the end of the process keep what they use: only tests, which
+    // have none, are told.
+    nb::set_leak_warnings(std::getenv("HEWN_PYTHON_LEAKS") != nullptr);
+    const nb::module_ numpy = nb::module_::import_("numpy");
+    nb::object array = numpy.attr("ndarray"), masked = numpy.attr("ma").attr("MaskedArray");
+    know_numpy(array.release(), masked.release());
     nb::class_<Library>(module, "Library", nb::type_slots(collected))
         .def(nb::init<nb::dict, nb::object, nb::object>())
         .def("call", &Library::call);  // neither names nor None: nanobind's quickest call

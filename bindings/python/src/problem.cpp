@@ -66,9 +66,9 @@ void Problem::take_arrays(const Arguments &given) {
 
 // How to convert an argument, in the words of its own framework; empty: they are not known.
 static std::string conversion(nb::handle given, const char *name, hewn_data_type type) {
-    if (nb::hasattr(given, "astype"))
+    if (attribute(given, "astype").is_valid())
         return std::string("; use ") + name + ".astype(np." + name_of(type) + ")";
-    if (text_of(given.type().attr("__module__")) == "torch")
+    if (text_of(attribute(given.type(), "__module__")) == "torch")
         return std::string("; use ") + name + ".to(torch." + name_of(type) + ")";
     return "";
 }
@@ -191,7 +191,7 @@ int64_t as_index(nb::handle given, const char *name) {
     const nb::object whole =
         nb::steal(PyIndex_Check(given.ptr()) ? PyNumber_Index(given.ptr()) : nullptr);
     if (!whole.is_valid()) {
-        PyErr_Clear();
+        if (PyErr_Occurred()) forget_conversion_error();
         refuse(name, "is no integer (" + text_of(given.type()) + ")");
     }
     int overflow = 0;

@@ -41,7 +41,7 @@ struct Arguments {
     nb::handle attributes;  // a tuple of them, in the operator's order
 };
 
-// An argument that is an integer; one of more than 64 bits is the largest or the least of 64.
+// An argument that is an integer, within -INT64_MAX and INT64_MAX.
 int64_t as_index(nb::handle given, const char *name);
 
 class Problem {

@@ -5,6 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include "ending.h"
+
 namespace hewn_python {
 
 std::string Shape::text() const {
@@ -19,6 +21,9 @@ bool Shape::operator==(const Shape &other) const {
 
 int64_t Tensor::count() const {
     int64_t count = 1;
+    for (uint32_t i = 0; i < shape.rank; i++) {
+        if (shape.sizes[i] == 0) return 0;
+    }
     for (uint32_t i = 0; i < shape.rank; i++) count *= shape.sizes[i];
     return count;
 }
@@ -44,11 +49,29 @@ bool is_list(nb::handle given) { return PyList_Check(given.ptr()) || PyTuple_Che
 // ---- Arrays ----
 
 namespace {
-nb::handle masked_array;  // its type
+nb::handle numpy_array, masked_array;  // types
+
+bool is_of(nb::handle given, nb::handle type) {
+    return type.is_valid() &&
+           PyObject_TypeCheck(given.ptr(), reinterpret_cast<PyTypeObject *>(type.ptr()));
+}
+
+// A method's result, for arguments by position.
+nb::object call(nb::handle self, const char *method, std::initializer_list<nb::handle> given) {
+    const nb::object bound = attribute(self, method);
+    if (!bound.is_valid()) nb::raise_type_error("%s is no method", method);
+    PyObject *arguments[2];
+    size_t count = 0;
+    for (const nb::handle argument : given) arguments[count++] = argument.ptr();
+    nb::object result = nb::steal(hewn_call_python(bound.ptr(), arguments, count, nullptr));
+    if (!result.is_valid()) throw nb::python_error();
+    return result;
+}
 
 // Why an argument is no array that can be read without a copy.
 std::string reason(nb::handle given) {
-    if (nb::hasattr(given, "dtype")) return "hewn cannot read " + text_of(given.attr("dtype"));
+    if (const nb::object dtype = attribute(given, "dtype"); dtype.is_valid())
+        return "hewn cannot read " + text_of(dtype);
     return "is no array (" + text_of(given.type()) + ")";
 }
 
@@ -87,18 +110,24 @@ void set_strides_of_c(const Py_buffer &buffer, Py_ssize_t *strides) {
     for (int i = buffer.ndim; i-- > 0; stride *= buffer.shape[i]) strides[i] = stride;
 }
 
-// By the buffer protocol, which costs NumPy's arrays half of what DLPack does. False: it has no
-// buffer of a type that hewn has.
+// By the buffer protocol, which costs NumPy's arrays half of what DLPack does. False: the object
+// has no buffer of a type that hewn has.
 bool borrow_buffer(Tensor &tensor, nb::handle given, const char *name, bool written) {
     Py_buffer &buffer = tensor.lent.buffer;
     if (!PyObject_CheckBuffer(given.ptr())) return false;
     if (PyObject_GetBuffer(given.ptr(), &buffer, PyBUF_RECORDS_RO)) {
-        PyErr_Clear();
+        const nb::python_error error;
+        if (!error.matches(PyExc_Exception)) throw error;
+        if (!attribute(given, "__dlpack__").is_valid())  // as of a closed map
+            refuse(name, reason(given) + ": " + text_of(error.value()));
         return false;
     }
     tensor.lent.has_buffer = true;
     tensor.type = type_of(buffer.format, buffer.itemsize);
-    if (tensor.type == HEWN_DATA_TYPE_UNKNOWN) return false;
+    if (tensor.type == HEWN_DATA_TYPE_UNKNOWN) {
+        tensor.lent.give_back();
+        return false;
+    }
     if (buffer.ndim < 0 || (buffer.ndim > 0 && !buffer.shape))
         refuse(name, "has a buffer without sizes");
     if (written && buffer.readonly) refuse(name, "is read-only");
@@ -121,31 +150,43 @@ bool borrow_buffer(Tensor &tensor, nb::handle given, const char *name, bool writ
 // PyTorch refuses to export a tensor that takes part in gradients; its reason does not name the way
 // out.
 void refuse_gradient(nb::handle given, const char *name) {
-    if (nb::hasattr(given, "requires_grad") && nb::cast<bool>(given.attr("requires_grad")))
+    const nb::object requires_grad = attribute(given, "requires_grad");
+    if (requires_grad.is(nb::bool_(true)))
         refuse(name, "requires a gradient, which hewn does not compute: use detach()");
 }
 
 // NumPy's array of a type of ml_dtypes that is narrow: it has neither a buffer nor DLPack.
 bool copy_narrow(Tensor &tensor, nb::handle given, const char *name, bool written) {
-    if (!nb::hasattr(given, "dtype") || !nb::hasattr(given, "flags")) return false;
-    const hewn_data_type type = type_named(given.attr("dtype"));
+    if (!is_of(given, numpy_array)) return false;
+    const nb::object dtype = attribute(given, "dtype");
+    const hewn_data_type type =
+        dtype.is_valid() ? type_named(dtype) : hewn_data_type(HEWN_DATA_TYPE_UNKNOWN);
     if (type == HEWN_DATA_TYPE_UNKNOWN || !is_narrow(type)) return false;
     if (written && !nb::cast<bool>(given.attr("flags").attr("writeable")))
         refuse(name, "is read-only");
-    nb::object wide = given.attr("astype")(name_of(in_memory(type)).c_str(), "C");
-    borrow_buffer(tensor, wide, name, /*written=*/true);
+    nb::object wide =
+        call(given, "astype", {nb::str(name_of(in_memory(type)).c_str()), nb::str("C")});
+    const bool is_borrowed = borrow_buffer(tensor, wide, name, /*written=*/true);
+    if (!is_borrowed || tensor.type != in_memory(type) ||
+        !PyBuffer_IsContiguous(&tensor.lent.buffer, 'C'))  // a subclass with an astype of its own
+        refuse(name, reason(given));
     tensor.lent.wide = std::move(wide);
     tensor.type = type;
     tensor.pack(static_cast<const unsigned char *>(tensor.lent.buffer.buf));
     return true;
 }
 
-// What an object's __dlpack__ gives. Only what has a version tells whether it may be written, which
-// is asked for first to write; else last, as frameworks take longer for it.
-nb::object export_dlpack(nb::handle given, bool written) {
-    const nb::object method = given.attr("__dlpack__");
+// What an object's __dlpack__ gives. Only a versioned capsule says whether its memory may be
+// written: it is asked for first where hewn will write, and else second, as frameworks take longer
+// to make one.
+nb::object export_dlpack(const nb::object &method, bool written) {
+    const nb::object version = nb::make_tuple(1, 0), names = nb::make_tuple("max_version");
     const auto call = [&](bool versioned) {
-        return versioned ? method(nb::arg("max_version") = nb::make_tuple(1, 0)) : method();
+        PyObject *const arguments[] = {version.ptr()};
+        const nb::object capsule = nb::steal(
+            hewn_call_python(method.ptr(), arguments, 0, versioned ? names.ptr() : nullptr));
+        if (!capsule.is_valid()) throw nb::python_error();
+        return capsule;
     };
     try {
         return call(written);
@@ -157,36 +198,46 @@ nb::object export_dlpack(nb::handle given, bool written) {
 
 nb::object capsule_of(nb::handle given, const char *name, bool written) {
     if (PyCapsule_CheckExact(given.ptr())) return nb::borrow(given);
-    if (!nb::hasattr(given, "__dlpack__")) refuse(name, reason(given));
+    const nb::object method = attribute(given, "__dlpack__");
+    if (!method.is_valid()) refuse(name, reason(given));
     try {
-        return export_dlpack(given, written);
+        return export_dlpack(method, written);
     } catch (nb::python_error &error) {
         if (!error.matches(PyExc_Exception)) throw;
         refuse(name, reason(given) + ": " + text_of(error.value()));
     }
 }
 
-// Capsules of later versions are others from their first byte on, but for the version.
-void check_capsule(nb::handle capsule, const char *name) {
+// The beginning of DLPack's DLManagedTensorVersioned. Behind `minor` each major version has a
+// layout of its own.
+struct VersionedHead {
+    uint32_t major, minor;
+    void *manager, *deleter;
+    uint64_t flags;
+};
+
+void check_capsule(nb::handle capsule, const char *name, bool written) {
     constexpr const char *versioned = "dltensor_versioned";
     if (PyCapsule_IsValid(capsule.ptr(), "dltensor")) return;
     if (!PyCapsule_IsValid(capsule.ptr(), versioned))
-        refuse(name, "has a __dlpack__ that gives no DLPack capsule, or one that was used");
-    const uint32_t major =
-        *static_cast<const uint32_t *>(PyCapsule_GetPointer(capsule.ptr(), versioned));
-    if (major != 1)
-        refuse(name, "is of DLPack " + std::to_string(major) + ", and hewn reads DLPack 1",
+        refuse(name, "its __dlpack__ gives no DLPack capsule, or it is one that was used");
+    const auto &head =
+        *static_cast<const VersionedHead *>(PyCapsule_GetPointer(capsule.ptr(), versioned));
+    if (head.major != 1)
+        refuse(name, "is of DLPack " + std::to_string(head.major) + ", and hewn reads DLPack 1",
                HEWN_STATUS_UNSUPPORTED);
+    constexpr uint64_t read_only = 1;
+    if (written && head.flags & read_only) refuse(name, "is read-only");
 }
 
 void borrow_dlpack(Tensor &tensor, nb::handle given, const char *name, bool written) {
     refuse_gradient(given, name);
     const nb::object capsule = capsule_of(given, name, written);
-    check_capsule(capsule, name);
+    check_capsule(capsule, name, written);
     Array &array = tensor.lent.array;
     if (written) {
         nb::ndarray<> writable;
-        if (!nb::try_cast(capsule, writable)) refuse(name, "is read-only");
+        if (!nb::try_cast(capsule, writable)) refuse(name, reason(given));
         tensor.address = writable.data();
         array = Array(writable);
     } else {
@@ -216,16 +267,19 @@ int64_t span_of(const Tensor &tensor, const char *name) {
                      __builtin_mul_overflow(shape.sizes[i] - 1, tensor.own_strides[i], &step) ||
                      __builtin_add_overflow(span, step, &span);
     }
-    if (overflows || span > INT64_MAX / 8) refuse(name, "has more than 2^63 elements or bytes");
+    if (overflows || span > INT64_MAX / 8)
+        refuse(name, "has elements further apart than memory reaches");
     return span;
 }
 }  // namespace
 
-void refuse_masked(nb::handle type) { masked_array = type; }
+void know_numpy(nb::handle array, nb::handle masked) {
+    numpy_array = array;
+    masked_array = masked;
+}
 
 void take_array(Tensor &tensor, nb::handle given, const char *name, bool written) {
-    if (masked_array.is_valid() &&
-        PyObject_TypeCheck(given.ptr(), reinterpret_cast<PyTypeObject *>(masked_array.ptr())))
+    if (is_of(given, masked_array))
         refuse(name, std::string("is a masked array, and hewn has no masks; use ") + name +
                          ".filled(), or " + name + ".data for what is behind the mask too");
     tensor.kind = Kind::array;
@@ -260,7 +314,7 @@ void Tensor::pack(const unsigned char *from) {
 void Tensor::give(nb::handle array) const {
     if (!is_copied()) return;
     const unsigned bits = bits_of(type), in_a_byte = 8 / bits, mask = (1u << bits) - 1;
-    // Of a signed type the bits above are those of its sign.
+    // In a byte the upper bits of a signed type repeat its sign.
     const unsigned sign = is_signed(type) ? 1u << (bits - 1) : 0;
     unsigned char *const to = static_cast<unsigned char *>(lent.buffer.buf);
     const size_t count = size_t(this->count());
@@ -268,7 +322,7 @@ void Tensor::give(nb::handle array) const {
         const unsigned element = lent.converted[i / in_a_byte] >> i % in_a_byte * bits & mask;
         to[i] = static_cast<unsigned char>((element ^ sign) - sign);
     }
-    array.attr("__setitem__")(nb::ellipsis(), lent.wide);
+    call(array, "__setitem__", {nb::ellipsis(), lent.wide});
 }
 
 // ---- Numbers ----
@@ -282,14 +336,6 @@ std::string written(nb::handle given) {
         if (!error.matches(PyExc_ValueError)) throw;
         return "this number of thousands of digits";
     }
-}
-
-// Forgets an exception that says that something is no number; others are the caller's.
-void forget_conversion_error() {
-    for (PyObject *type : {PyExc_TypeError, PyExc_ValueError, PyExc_OverflowError}) {
-        if (PyErr_ExceptionMatches(type)) return PyErr_Clear();
-    }
-    throw nb::python_error();
 }
 
 std::string no_number(nb::handle given) { return "is no number (" + text_of(given.type()) + ")"; }

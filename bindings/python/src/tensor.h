@@ -37,8 +37,7 @@ public:
     Py_buffer buffer;                            // with an owner alone
     bool has_buffer = false;
 
-private:
-    void give_back();
+    void give_back();  // the buffer
 };
 
 struct TensorLayout {
@@ -71,8 +70,9 @@ struct Tensor : TensorLayout {
     void give(nb::handle array) const;
 };
 
-// Arrays of this type are refused, as hewn does not know masks. Null: none are.
-void refuse_masked(nb::handle type);
+// NumPy's types, for as long as the process: of its arrays, and of those with masks, which are
+// refused, as hewn does not know masks.
+void know_numpy(nb::handle array, nb::handle masked);
 
 // Whether an argument is a number of Python's, or a list or tuple. Its type follows from the other
 // tensors'.

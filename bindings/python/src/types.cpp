@@ -4,6 +4,8 @@
 #include <cstring>
 #include <iterator>
 
+#include "ending.h"
+
 namespace hewn_python {
 
 namespace {
@@ -37,12 +39,24 @@ std::string name_of(const Row &row) {
 }
 }  // namespace
 
+nb::object attribute(nb::handle object, const char *name) {
+    nb::object found = nb::steal(hewn_get_attribute(object.ptr(), name));
+    if (found.is_valid()) return found;
+    if (!PyErr_ExceptionMatches(PyExc_Exception)) throw nb::python_error();
+    PyErr_Clear();
+    return found;
+}
+
 std::string text_of(nb::handle object) {
-    const nb::str text(object);
+    PyObject *const arguments[] = {object.ptr()};
+    const nb::object text = nb::steal(
+        hewn_call_python(reinterpret_cast<PyObject *>(&PyUnicode_Type), arguments, 1, nullptr));
+    if (!text.is_valid()) throw nb::python_error();
     const nb::object bytes =
         nb::steal(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "backslashreplace"));
     if (!bytes.is_valid()) throw nb::python_error();
-    return nb::cast<nb::bytes>(bytes).c_str();
+    const nb::bytes utf8 = nb::cast<nb::bytes>(bytes);
+    return {utf8.c_str(), utf8.size()};
 }
 
 std::string text_argument(nb::handle given, const char *name) {
@@ -55,11 +69,18 @@ std::string text_argument(nb::handle given, const char *name) {
     return text;
 }
 
+void forget_conversion_error() {
+    for (PyObject *type : {PyExc_TypeError, PyExc_ValueError, PyExc_OverflowError}) {
+        if (PyErr_ExceptionMatches(type)) return PyErr_Clear();
+    }
+    throw nb::python_error();
+}
+
 // numpy.dtype has a name, numpy.uint8 a __name__; torch.uint8 prints as it is written.
 std::string name_asked(nb::handle dtype) {
     if (PyUnicode_Check(dtype.ptr())) return text_of(dtype);
-    for (const char *attribute : {"name", "__name__"}) {
-        if (nb::hasattr(dtype, attribute)) return text_of(dtype.attr(attribute));
+    for (const char *naming : {"name", "__name__"}) {
+        if (const nb::object name = attribute(dtype, naming); name.is_valid()) return text_of(name);
     }
     const std::string written = text_of(dtype);
     return written.substr(written.rfind('.') + 1);
@@ -94,7 +115,7 @@ hewn_data_type type_of(nb::dlpack::dtype dtype) {
 hewn_data_type type_of(const char *format, Py_ssize_t bytes) {
     if (!format) format = "B";
     if (*format == '@' || *format == '=' || *format == '<') format++;
-    if (!*format || format[1]) return HEWN_DATA_TYPE_UNKNOWN;
+    if (!*format || format[1] || bytes < 1 || bytes > 8) return HEWN_DATA_TYPE_UNKNOWN;
     const Code code = std::strchr("efd", *format)      ? Code::Float
                       : std::strchr("bhilqn", *format) ? Code::Int
                       : std::strchr("BHILQN", *format) ? Code::UInt

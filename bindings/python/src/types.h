@@ -22,10 +22,14 @@ struct Failure {
     throw Failure{status, what + ": " + rule};
 }
 
+// An object's attribute; no object: it has none.
+nb::object attribute(nb::handle object, const char *name);
 // str() of an object; what UTF-8 does not have is escaped.
 std::string text_of(nb::handle object);
 // An argument that is a str, without NUL.
 std::string text_argument(nb::handle given, const char *name);
+// Forgets an exception that says that something is no number; others are the caller's.
+void forget_conversion_error();
 
 // Whether arrays have the type.
 bool has_name(hewn_data_type type);

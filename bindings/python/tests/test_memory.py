@@ -1,6 +1,7 @@
 """References, leaks, threads."""
 
 import gc
+import os
 import pathlib
 import subprocess
 import sys
@@ -142,30 +143,42 @@ def test_threads_share_functions_and_operators():
 
 
 def test_modules_state_is_collected():
-    """At exit nanobind tells what was not."""
-    import subprocess
-
+    """At exit nanobind tells what was not, if it is asked."""
     program = "import hewn, numpy as np; hewn.quantize_linear(np.ones(3, 'f4'), 1.0)"
     done = subprocess.run(
-        [sys.executable, "-c", program], check=True, capture_output=True, text=True
+        [sys.executable, "-c", program], check=True, capture_output=True, text=True,
+        env={**os.environ, "HEWN_PYTHON_LEAKS": "1"},
     )
     assert (done.stdout, done.stderr) == ("", "")
 
 
+CALLS = [
+    "hewn.add(x, x)",
+    "hewn.add(Exporter(), 1.0)",
+    "hewn.quantize_linear(x, 0.1, dtype=ml_dtypes.int4)",
+    "try: hewn.add(x, 'x')\n        except hewn.Error: pass",
+]
+
+
+@pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize("count", [4, 1 << 16])
-def test_threads_at_the_end_of_the_process(count):
+def test_threads_at_the_end_of_the_process(count, call):
     """Daemon threads that are in a call, small or without the GIL, while the interpreter ends."""
+    pytest.importorskip("ml_dtypes")
     program = f"""
 import threading, time
-import hewn, numpy as np
+import hewn, ml_dtypes, numpy as np
 x = np.ones({count}, "f4")
+class Exporter:
+    def __dlpack__(self, **keywords):
+        return x.__dlpack__(**keywords)
 def work():
     while True:
-        hewn.add(x, x)
+        {call}
 for _ in range(3):
     threading.Thread(target=work, daemon=True).start()
 time.sleep(0.2)
 """
-    for _ in range(8):
+    for _ in range(4):
         ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
         assert (ended.returncode, ended.stderr) == (0, "")

@@ -247,7 +247,7 @@ NUMBERS = [0, 1, -1, 3, 255, 256, -129, 2**31, 2**63, 2**64, -(2**63), 2**70, 10
            0.5, -0.0, 1e-46, 1e39, float("inf"), float("-inf"), float("nan"), 1j, True,
            decimal.Decimal("0.5"), fractions.Fraction(1, 3), np.float64(0.1), np.int64(-5),
            np.float16("inf"), np.longdouble(1), np.datetime64("2020-01-01")]  # fmt: skip
-TEXTS = ["", "uint8", "int4", "uint4", "int2", "float16", "float32", "bfloat16", "x\0y", "\ud800",
+TEXTS = ["", "uint8", "int4", "uint4", "int2", "float16", "float32", "bfloat16", "x\0y", "uint8\0y", "\ud800",
          "x86_64_avx2", "x86_128", "\x1b[31m", "é" * 300, b"uint8"]  # fmt: skip
 ARRAYS = ["float32", "float16", "float64", "int8", "uint8", "int16", "int32", "uint64", "bool",
           "complex64", ">f4", "U3", "O", "M8[s]", "int4", "uint4", "uint2", "bfloat16",
