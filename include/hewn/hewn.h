@@ -41,7 +41,7 @@
 #define HEWN_VERSION_MAJOR 0
 /* Below 1.0 a new one may break programs. */
 #define HEWN_VERSION_MINOR 2
-/* A new one only mends. */
+/* Patch releases only correct faults. */
 #define HEWN_VERSION_PATCH 0
 
 #if defined(_WIN32)
@@ -152,14 +152,15 @@ HEWN_API hewn_status HEWN_CALL hewn_tensor_size(const hewn_tensor_desc *tensor, 
 
 /* ---- Operators ------------------------------------------------------------------------------- */
 
-/* operators.md, installed in share/doc/hewn, has for each operator and feature level the types of
- * its tensors, which tensors have another one's type or may be left out, and the dimension counts;
- * hewn_get_operator_tensor tells them at run time. What follows is what they mean. */
+/* For each operator and feature level, operators.md, installed in share/doc/hewn, lists the data
+ * types and dimension counts that are allowed, which tensors have the same type and which may be
+ * left out. hewn_get_operator_tensor gives this at run time. The comments below say what is
+ * computed. */
 
 /* f(a, b) = a + b. DML_ELEMENT_WISE_ADD_OPERATOR_DESC.
  * The three tensors have equal sizes. Integers wrap modulo 2^n; floats round once, in the tensor's
- * type. In place: the output may be bound to the same memory, with the same
- * strides, as either input or both. */
+ * type. In place: the output may be bound to the same memory, with the same strides, as either
+ * input or both. */
 typedef struct hewn_add_desc {
     uint32_t struct_size;                  /* sizeof(hewn_add_desc) */
     const hewn_tensor_desc *a_tensor;      /* a */
@@ -277,8 +278,8 @@ typedef struct hewn_quantized_linear_mul_desc {
  * DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC, from level 4.0 on; ONNX's DynamicQuantizeLinear.
  * x and f have equal sizes. s and z have the same dimension count, all sizes 1. All three outputs
  * are bound, in this order; none may overlap another. Each written operation rounds in f32, to
- * nearest even. NaN in x does not count in the range. A s of 0 (the range underflows) or +inf (it
- * overflows) follows from the formula; where low / s is NaN, z is Min. Min and Max, NaN and +-inf
+ * nearest even. NaN in x does not count in the range. s = 0 (the range underflows) and s = +inf (it
+ * overflows) follow from the formula; where low / s is NaN, z is Min. Min and Max, NaN and +-inf
  * of x are as for QUANTIZE_LINEAR. An empty x gives s = 1 and z = Min. */
 typedef struct hewn_dynamic_quantize_linear_desc {
     uint32_t struct_size;                        /* sizeof(hewn_dynamic_quantize_linear_desc) */

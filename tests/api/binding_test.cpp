@@ -602,8 +602,8 @@ TEST(Overlap, ByteRanges) {
             << offset;
 }
 
-// One input is bound, and no other tensor's binding is a reason to look closer: a mistake of its
-// own is seen by what looks first, and an overlap at every offset, by one byte too.
+// Only one input is bound, so that no other binding takes the call off the fast path. Each wrong
+// binding and each overlap, of one byte too, is refused all the same.
 TEST(Binding, OfTheOnlyInput) {
     constexpr int64_t N = 40, OUTPUT = 4096;
     const Spec f32{F32, {N}, {1}}, u8{U8, {N}, {1}}, scale{F32, {N}, {0}}, zero_point{U8, {N}, {0}};
@@ -661,7 +661,7 @@ TEST(Binding, OfTheOnlyInput) {
     }
 }
 
-// Bindings that are wrong alike: the first is as long as all others.
+// All bindings have the same mistake, so that comparing them with each other does not show it.
 TEST(Binding, AllWrongAlike) {
     Arena arena = dense_add();
     for (const uint32_t struct_size : {0u, 8u, uint32_t(sizeof(hewn_buffer_binding)) - 8}) {
