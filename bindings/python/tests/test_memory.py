@@ -165,6 +165,8 @@ CALLS = [
 def test_threads_at_the_end_of_the_process(count, call):
     """Daemon threads that are in a call, small or without the GIL, while the interpreter ends."""
     pytest.importorskip("ml_dtypes")
+    if "int4" in call and not any(v.signature == "f32_i8" for v in hewn.variants()):
+        pytest.skip("this build has no such kernel")
     program = f"""
 import threading, time
 import hewn, ml_dtypes, numpy as np

@@ -18,6 +18,8 @@ from test_exporters import Exporter, ctypes_array
 ml_dtypes = pytest.importorskip("ml_dtypes")
 NARROW = {"int4": (-8, 7), "uint4": (0, 15), "int2": (-2, 1), "uint2": (0, 3)}
 SIGNATURES = sorted({(v.operator, v.signature) for v in hewn.variants() if v.device == "cpu"})
+if len(SIGNATURES) < 30:
+    pytest.skip("a build of few kernels, where most calls are refused", allow_module_level=True)
 SPECIAL = [0.0, -0.0, 0.5, -1.5, 6e-8, 65504, 3e38, np.inf, -np.inf, np.nan]
 
 
