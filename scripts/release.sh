@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Builds and packs everything that a release consists of: scripts/release.sh [OPTION...]
 #
-#     --quick       one kernel of each operator, for CPUs alone, with little optimization: in minutes,
-#                   as ./test.sh --all does it
+#     --quick       one kernel of each operator, only for CPUs, with little optimization: takes
+#                   minutes; ./test.sh --all does it
 #     --check       uses each artefact as its user would (docs/packages.md)
 #     --sign FILE   signs SHA256SUMS with this minisign secret key
 #     -B FOLDER     builds in this folder instead of build-packages/, and packs in its dist/

@@ -26,7 +26,7 @@ COMMAND = re.compile(
 # What follows these is no package's name.
 WITH_VALUE = {
     "-C", "-d", "-f", "-i", "-o", "-r", "-s", "-t", "-w", "--abi", "--cache", "--dest",
-    "--find-links", "--implementation", "--index-url", "--no-binary", "--only-binary",
+    "--find-links", "--implementation", "--no-binary", "--only-binary",
     "--output-folder", "--platform", "--prefix", "--python", "--python-version", "--target",
     "-OutputDirectory", "-Source",
 }

@@ -932,21 +932,36 @@ TEST_F(FakeOpenCl, TheBuildLogIsTold) {
     EXPECT_EQ(variable("fake_references"), 0);
 }
 
+// A context of the program's and a queue in it, on the fake GPU.
+struct OwnQueue {
+    Handle context, queue;
+
+    OwnQueue() {
+        int code = 0;
+        const Handle id = reinterpret_cast<Handle>(0x2002);
+        context =
+            symbol<Handle (*)(const intptr_t *, unsigned, const Handle *, void *, void *, int *)>(
+                "clCreateContext")(nullptr, 1, &id, nullptr, nullptr, &code);
+        queue = symbol<Handle (*)(Handle, Handle, uint64_t, int *)>("clCreateCommandQueue")(
+            context, id, 0, &code);
+    }
+    ~OwnQueue() { release(); }
+    void release() {
+        if (queue) symbol<int (*)(Handle)>("clReleaseCommandQueue")(queue);
+        if (context) symbol<int (*)(Handle)>("clReleaseContext")(context);
+        context = queue = nullptr;
+    }
+};
+
 // The program's context and queue are kept as long as the device, and no longer; the queue is what
 // hewn_synchronize waits for.
 TEST_F(FakeOpenCl, OwnContextAndQueue) {
-    int code = 0;
-    const Handle id = reinterpret_cast<Handle>(0x2002);
-    const Handle context =
-        symbol<Handle (*)(const intptr_t *, unsigned, const Handle *, void *, void *, int *)>(
-            "clCreateContext")(nullptr, 1, &id, nullptr, nullptr, &code);
-    const Handle queue = symbol<Handle (*)(Handle, Handle, uint64_t, int *)>(
-        "clCreateCommandQueue")(context, id, 0, &code);
+    OwnQueue own;
     const int &contexts = (&variable("fake_contexts"))[2], &queues = (&variable("fake_queues"))[2];
     DevicePtr device;
-    ASSERT_EQ(create(context, queue, device).status, HEWN_STATUS_OK);
-    symbol<int (*)(Handle)>("clReleaseCommandQueue")(queue);
-    symbol<int (*)(Handle)>("clReleaseContext")(context);
+    ASSERT_EQ(create(own.context, own.queue, device).status, HEWN_STATUS_OK);
+    const Handle queue = own.queue;
+    own.release();
     EXPECT_EQ(contexts, 1);
     EXPECT_EQ(queues, 1);
     EXPECT_EQ(hewn_synchronize(device.get(), nullptr), HEWN_STATUS_OK);
@@ -981,16 +996,10 @@ struct Host {
 // status says so, and nothing is kept.
 TEST_F(FakeOpenCl, EveryAllocationFails) {
     if (!find_variant("quantize_linear_f32_u8__opencl")) GTEST_SKIP() << "no such kernel";
-    int code = 0;
-    const Handle id = reinterpret_cast<Handle>(0x2002);
-    const Handle context =
-        symbol<Handle (*)(const intptr_t *, unsigned, const Handle *, void *, void *, int *)>(
-            "clCreateContext")(nullptr, 1, &id, nullptr, nullptr, &code);
-    const Handle queue = symbol<Handle (*)(Handle, Handle, uint64_t, int *)>(
-        "clCreateCommandQueue")(context, id, 0, &code);
+    const OwnQueue own;
     const int before = variable("fake_references");
     Host host;
-    const hewn_opencl_device_desc desc = {sizeof desc,    context,          queue,
+    const hewn_opencl_device_desc desc = {sizeof desc,    own.context,      own.queue,
                                           Host::allocate, Host::deallocate, &host};
     const Spec x{HEWN_DATA_TYPE_FLOAT32, {65}}, scale{HEWN_DATA_TYPE_FLOAT32, {65}, {0}},
         y{HEWN_DATA_TYPE_UINT4, {65}};
@@ -1028,8 +1037,6 @@ TEST_F(FakeOpenCl, EveryAllocationFails) {
     }
     host = {};
     EXPECT_EQ(run(), HEWN_STATUS_OK);
-    symbol<int (*)(Handle)>("clReleaseCommandQueue")(queue);
-    symbol<int (*)(Handle)>("clReleaseContext")(context);
 }
 
 // Copies have happened when the call returns.

@@ -208,8 +208,8 @@ nb::object capsule_of(nb::handle given, const char *name, bool written) {
     }
 }
 
-// The beginning of DLPack's DLManagedTensorVersioned. Behind `minor` each major version has a
-// layout of its own.
+// The first members of DLPack's DLManagedTensorVersioned. The layout after `minor` depends on the
+// major version.
 struct VersionedHead {
     uint32_t major, minor;
     void *manager, *deleter;
@@ -281,7 +281,7 @@ void know_numpy(nb::handle array, nb::handle masked) {
 void take_array(Tensor &tensor, nb::handle given, const char *name, bool written) {
     if (is_of(given, masked_array))
         refuse(name, std::string("is a masked array, and hewn has no masks; use ") + name +
-                         ".filled(), or " + name + ".data for what is behind the mask too");
+                         ".filled(), or " + name + ".data, which has no mask");
     tensor.kind = Kind::array;
     if (!borrow_buffer(tensor, given, name, written) && !copy_narrow(tensor, given, name, written))
         borrow_dlpack(tensor, given, name, written);

@@ -111,7 +111,7 @@ function randomTypes({name, tensors}) {
         return types[key] = given ?? pick(allowed);
     };
     tensors.forEach((_, i) => resolve(i));
-    // What docs/operators.md says beside the table.
+    // The rules of docs/operators.md that are not in the table.
     const floats = ['float32', 'float16'];
     if (name === 'quantizeLinear') types.scale = pick(floats);
     if (name === 'dequantizeLinear') types.output = pick(floats);

@@ -191,7 +191,7 @@ export function expected(row, descs, bytes, attributes = {}) {
     return result;
 }
 
-// The bits behind the last element of a type below 8 bits become 0.
+// In a type below 8 bits, the bits after the last element become 0.
 function clearTail({shape, ...rest}, {bits, write}, view) {
     if (bits >= 8 || !count(shape)) return;
     const last = offsetOf({shape, ...rest}, shape.map(size => size - 1));

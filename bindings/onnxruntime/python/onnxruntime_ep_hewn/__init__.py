@@ -117,7 +117,8 @@ def InferenceSession(model, make_options=None, **options):  # noqa: N802, as onn
     directly, with a RuntimeWarning that says why.
 
     make_options: a function that returns new onnxruntime.SessionOptions, called twice. The other
-    options are session_options'. `claim` is "all", or "beside" for a model that is loaded directly.
+    options are those of session_options. `claim` is by default "all", and "beside" for a model that
+    is loaded directly.
     """
     import onnxruntime
 
