@@ -8,7 +8,7 @@
 #     ./test.sh --all [CTEST ARGUMENT...]    tests everything, as CI does: also ARM on emulated CPUs,
 #                                            Windows under Wine, WebAssembly in Node.js and a
 #                                            browser, ONNX Runtime, sanitizers, exhaustive sweeps,
-#                                            packages, documents and lint. About 45 minutes on two
+#                                            packages, documents and lint. About an hour on two
 #                                            cores, 6 GB of disk.
 #
 #     ./test.sh -R variants.x86_64_avx2      of these, only the tests whose names match
@@ -42,7 +42,7 @@ build_for_others() {
 }
 
 if ((all)); then
-    echo "test.sh: sets up, builds for this system and others, runs all tests: about 45 minutes on" \
+    echo "test.sh: sets up, builds for this system and others, runs all tests: about an hour on" \
         "two cores"
     stage "set up" scripts/setup.sh --all
     stage "set up the tuner" ./tune.sh --set-up
