@@ -141,10 +141,13 @@ class PageTest(unittest.TestCase):
     def test_a_wrong_result_is_shown(self):
         """With a bit of each output turned, behind the package's back."""
         page = self.page()
-        source = (PAGE / "hewn/hewn.mjs").read_text(encoding="utf-8")
-        right = "0, this.#hewn.error()));\n"
-        self.assertEqual(source.count(right), 1)
-        wrong = source.replace(right, right + "        tensors.output.bytes[41] ^= 1;\n")
+        wrong = (PAGE / "hewn/hewn.mjs").read_text(encoding="utf-8") + """
+            const right = Operator.prototype.run;
+            Operator.prototype.run = function (tensors) {
+                right.call(this, tensors);
+                tensors.output.bytes[41] ^= 1;
+            };
+        """
         page.route(
             "**/hewn/hewn.mjs",
             lambda route: route.fulfill(body=wrong, content_type="text/javascript"),
