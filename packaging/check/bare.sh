@@ -29,5 +29,5 @@ works() {
     echo "ok      $1 on a bare Debian 12: $((SECONDS - start)) s"
 }
 works ./demo.sh
-python3 "$root/tests/build/demo_test.py" "$system/opt/hewn/demo-output"
+works "python3 tests/build/demo_test.py demo-output"
 works ./test.sh
