@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Mutation testing: changes the code in one place at a time and counts which changes the tests
+# notice. scripts/mutate.sh runtime|python|javascript|onnxruntime [OPTION...]; --help says more.
+# Takes 10 minutes to build and up to a minute for each mutant. CI does not run it.
+set -euo pipefail
+CDPATH="" cd -P "$(dirname "${BASH_SOURCE[0]}")/.."
+source scripts/venv.sh
+mkdir -p build-mutation
+make_venv "$PWD/build-mutation/venv" scripts/mutate-requirements.txt
+if [[ " $* " != *" -h "* && " $* " != *" --help "* ]]; then
+    scripts/setup.sh --all
+    cmake --preset default >/dev/null
+    cmake --build --preset default --target hewn_generators
+fi
+PATH=$PWD/build-mutation/venv/bin:$PWD/.venv/bin:$PATH exec python3 -B scripts/mutate.py "$@"
