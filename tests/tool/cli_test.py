@@ -1685,6 +1685,21 @@ class InfoTest(CliTest):
             self.assertIn(" ".join(["hewn", *command]), text)
             self.assertIn("Exit code", text)
 
+    def test_only_what_needs_a_gpu_loads_its_driver(self):
+        """A driver takes long to load, and a broken one can end the program."""
+        def drivers(*arguments):
+            # The loader of glibc tells on stderr which libraries it looks for.
+            result = self.succeed(*arguments, LD_DEBUG="files")
+            return re.findall(r"lib(?:OpenCL|cuda)\.so", result.stderr)
+
+        if not drivers("info"):
+            self.skipTest("no drivers are looked for, or the loader does not tell")
+        x = self.save("x.npy", np.ones(3, F32))
+        for arguments in [["--version"], ["--help"], ["--man"], ["verify", "--help"],
+                          ["quantize", x, "--scale", "1", "-o", self.path("q.npy")],
+                          ["add", x, x, "--threads", "2", "-o", self.path("y.npy")]]:
+            self.assertEqual(drivers(*arguments), [], arguments)
+
     def test_json(self):
         info = json.loads(self.succeed("info", "--json").stdout)
         names = [variant["name"] for variant in info["variants"]]

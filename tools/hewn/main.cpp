@@ -93,23 +93,29 @@ CLI::Option *offer(CLI::Option *option, std::function<Words()> words) {
     return option;
 }
 
-// The option takes these words, or NumPy's names for them, and no others.
-CLI::Option *take_only(CLI::Option *option, const Words &words) {
-    Words names = words;
-    for (const std::string &word : words)
-        if (numpy_name(word) != word) names.push_back(numpy_name(word));
-    const auto check = [words, names](std::string &given) -> std::string {
-        for (size_t i = 0; i < words.size(); i++) {
-            if (given != words[i] && given != numpy_name(words[i])) continue;
-            given = words[i];
-            return "";
+// The option takes these words, or NumPy's names for them, and no others. `list` is called only
+// when the option is given: some lists ask the GPUs' drivers, which other commands must not load.
+CLI::Option *take_only(CLI::Option *option, const std::function<Words()> &list) {
+    const auto check = [list](std::string &given) -> std::string {
+        const Words words = list();
+        Words names = words;
+        for (const std::string &word : words) {
+            if (given == word || given == numpy_name(word)) {
+                given = word;
+                return "";
+            }
+            if (numpy_name(word) != word) names.push_back(numpy_name(word));
         }
         // A type that is known is not a mistyped one.
         const bool is_type = type_from_name(given).has_value();
         return given + " is not allowed" + suggestion(given, is_type ? Words() : names, words);
     };
-    offer(option, [words] { return words; });
+    offer(option, list);
     return option->transform(CLI::Validator(check, ""));
+}
+
+CLI::Option *take_only(CLI::Option *option, const Words &words) {
+    return take_only(option, [words] { return words; });
 }
 
 // ---- The commands ----
@@ -339,7 +345,7 @@ void add_verify_command(CLI::App &app, int &exit_code) {
           kind_words)
         ->type_name("DEVICE");
     take_only(command.add_option("--operator", options->op, "one alone: quantize_linear"),
-              operator_names())
+              operator_names)
         ->type_name("NAME");
     command.add_flag("--json", options->json, "the same as JSON, with a line for each variant");
     command.callback([options, &exit_code] {
