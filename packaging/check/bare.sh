@@ -10,11 +10,10 @@ apt debootstrap
 system=$work/bookworm
 debootstrap --variant=minbase bookworm "$system" >"$work/debootstrap.log" 2>&1 ||
     skip "no debootstrap: $(tail -1 "$work/debootstrap.log")"
-# As every machine has them; PoCL asks /sys for the processors.
-mount -t proc proc "$system/proc" || skip "/proc cannot be mounted"
-trap 'umount "$system/proc"' EXIT
-mount -t sysfs -o ro sysfs "$system/sys" || skip "/sys cannot be mounted"
-trap 'umount "$system/sys" "$system/proc"' EXIT
+# As every machine has them. PoCL asks /sys for the processors, a test opens terminals.
+trap 'umount "$system"/{dev/pts,sys,proc} 2>/dev/null' EXIT
+mount -t proc proc "$system/proc" && mount -t sysfs -o ro sysfs "$system/sys" &&
+    mount -t devpts devpts "$system/dev/pts" || skip "/proc, /sys and /dev/pts cannot be mounted"
 environment=(PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/opt LC_ALL=C.UTF-8)
 # Where this machine's network has certificates of its own, pip needs them.
 if [[ ${PIP_CERT-} ]]; then
