@@ -13,7 +13,6 @@ not what it would write.
 """
 
 import argparse
-import functools
 import html
 import json
 import math
@@ -24,6 +23,9 @@ import sys
 import table
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.append(str(ROOT))
+from lists.operators import OPERATORS  # noqa: E402
+
 MEASUREMENTS = ROOT / "docs" / "measurements"
 CODE_SIZE = MEASUREMENTS / "code_size.json"
 ONNXRUNTIME = MEASUREMENTS / "onnxruntime.json"
@@ -397,14 +399,8 @@ def add_report(report, machine, name, threads):
     write_measurements(machine, about)
 
 
-@functools.cache
-def operators():
-    listed = (ROOT / "generators/operators.cmake").read_text(encoding="utf-8")
-    return re.findall(r"^hewn_operator\((\w+)", listed, re.MULTILINE)
-
-
 def operator_of(kernel):
-    return max((op for op in operators() if kernel.startswith(op + "_")), key=len)
+    return max((op.name for op in OPERATORS if kernel.startswith(op.name + "_")), key=len)
 
 
 SYSTEMS = {"arm64": "arm64", "x86_64": "x86-64"}

@@ -1,19 +1,10 @@
 # Generator runs: hewn_add_kernels() makes the objects of a flavour of the kernels.
 #
-# Reads what Variants.cmake has resolved. Writes generated/<flavour>/objects.txt, the list of the
-# objects. The build puts the objects beside it, and those of GPUs in generated/gpu/.
+# Reads generated/objects.txt (lists/files.py). Writes generated/<flavour>/objects.txt, the list of
+# the object files. The build puts these beside it, and those of GPUs in generated/gpu/.
 
-set(HEWN_GENERATED_DIR ${PROJECT_BINARY_DIR}/generated)
 # The runtime proves what Halide's assertions and bounds queries would check.
 set(HEWN_SHIPPED_FLAGS no_asserts no_bounds_query)
-
-# The target of a generator run, from a form's or a transposition's Halide target and a flavour's
-# flags.
-function(hewn_run_target out halide_target)
-    set(words ${halide_target} no_runtime user_context ${ARGN})
-    list(JOIN words "-" words)
-    set(${out} ${words} PARENT_SCOPE)
-endfunction()
 
 # Sets <out> to an object in <dir>, Halide's runtime for the bare architecture. Its exit hooks are
 # removed: in a forked child they would wait for threads that do not exist there.
@@ -69,55 +60,52 @@ function(hewn_add_d3d12_object object name flavour)
     set_property(GLOBAL APPEND PROPERTY HEWN_HLSL ${hlsl})
 endfunction()
 
-# hewn_add_object(<out> <name> FLAVOUR <flavour> FUNCTION <function> GENERATOR <generator>
-#                 HALIDE_TARGET <Halide target> [DEVICE <device>]
-#                 [LLVM_ARGS <string>] [FLAGS <Halide flag>...] ARGUMENTS <parameter>=<value>...)
-#   One generator run: the function in the object <out>, <name>.o. A GPU's objects are the same in
-#   every flavour, because assertions would only look at the host's side. They are made once; their
-#   device code is put beside them, for tests to look at.
-function(hewn_add_object out name)
-    cmake_parse_arguments(PARSE_ARGV 2 run ""
-        "FLAVOUR;FUNCTION;GENERATOR;HALIDE_TARGET;DEVICE;LLVM_ARGS" "FLAGS;ARGUMENTS")
-    set(dir ${HEWN_GENERATED_DIR}/${run_FLAVOUR})
-    set(flags ${run_FLAGS})
+# hewn_add_object(<out> <flavour> <Halide flags> <line>): the object <out> of a line of
+# generated/objects.txt, made with these Halide flags. A GPU's objects are the same in every flavour,
+# because assertions would only look at the host's side. They are made once; their device code is put
+# beside them, for tests to look at.
+function(hewn_add_object out flavour flags line)
+    separate_arguments(arguments UNIX_COMMAND "${line}")
+    foreach(column name device llvm_args generator function target)
+        list(POP_FRONT arguments ${column})
+    endforeach()
+    set(dir ${HEWN_GENERATED_DIR}/${flavour})
     set(outputs object)
-    if(run_DEVICE)
+    if(NOT device STREQUAL "cpu")
         set(dir ${HEWN_GENERATED_DIR}/gpu)
         set(flags ${HEWN_SHIPPED_FLAGS})
         set(outputs object,device_code)
     endif()
-    if("${run_DEVICE}" STREQUAL "d3d12")
+    if(device STREQUAL "d3d12")
         set(outputs assembly,device_code)
     endif()
     set(object ${dir}/${name}${HEWN_OBJECT_EXTENSION})
     set(${out} ${object} PARENT_SCOPE)
-    get_property(known GLOBAL PROPERTY HEWN_OBJECT_${object} SET)
-    if(known)
+    if(NOT device STREQUAL "cpu" AND NOT flavour STREQUAL "shipped")
         return()
     endif()
-    set_property(GLOBAL PROPERTY HEWN_OBJECT_${object} TRUE)
 
     file(MAKE_DIRECTORY ${dir})
-    hewn_run_target(target ${run_HALIDE_TARGET} ${flags})
-    set(run hewn_generators -g ${run_GENERATOR} -n ${name} -f ${run_FUNCTION} -o ${dir}
-        -e ${outputs} target=${target} ${run_ARGUMENTS})
-    if(run_LLVM_ARGS)
+    list(PREPEND flags ${target})
+    list(JOIN flags "-" target)
+    set(run hewn_generators -g ${generator} -n ${name} -f ${function} -o ${dir} -e ${outputs}
+        ${target} ${arguments})
+    if(llvm_args)
         list(TRANSFORM run REPLACE "^hewn_generators$" "$<TARGET_FILE:hewn_generators>")
-        list(PREPEND run ${CMAKE_COMMAND} -E env "HL_LLVM_ARGS=${run_LLVM_ARGS}")
+        list(PREPEND run ${CMAKE_COMMAND} -E env "HL_LLVM_ARGS=${llvm_args}")
     endif()
-    if("${run_DEVICE}" STREQUAL "d3d12")
-        hewn_add_d3d12_object(${object} ${name} ${run_FLAVOUR} ${run})
+    if(device STREQUAL "d3d12")
+        hewn_add_d3d12_object(${object} ${name} ${flavour} ${run})
     else()
         add_custom_command(OUTPUT ${object} COMMAND ${run} DEPENDS hewn_generators VERBATIM
-            COMMENT "${name} (${run_FLAVOUR})")
+            COMMENT "${name} (${flavour})")
     endif()
 endfunction()
 
-# hewn_add_kernels(<flavour> <flag>...): runs the generators for every chosen variant with these
-# Halide flags. The property HEWN_<flavour>_OBJECTS has the object files: the Halide runtime that
-# they share, one for each transposition and each stage, and one for each form that is not another
-# variant's function. The target hewn_<flavour>_kernels makes them once for all libraries; without
-# it a Makefile would run the generators for each library at the same time.
+# hewn_add_kernels(<flavour> <flag>...): makes all objects with these Halide flags. The property
+# HEWN_<flavour>_OBJECTS has their files, the first of which is the Halide runtime that they share.
+# The target hewn_<flavour>_kernels makes them once for all libraries; without it a Makefile would
+# run the generators for each library at the same time.
 function(hewn_add_kernels flavour)
     set(dir ${HEWN_GENERATED_DIR}/${flavour})
     file(MAKE_DIRECTORY ${dir})
@@ -125,45 +113,10 @@ function(hewn_add_kernels flavour)
     if(NOT HEWN_OBJECT_FORMAT STREQUAL "WASM")  # runtime/wasm has what one thread needs of it
         hewn_add_halide_runtime(objects ${dir} ${flavour})
     endif()
-    foreach(name IN LISTS transpositions)
-        hewn_get(transposition ${name} TYPE BYTES HALIDE_TARGET FUNCTION)
-        hewn_add_object(object ${name} FLAVOUR ${flavour} FUNCTION ${transposition_FUNCTION}
-            GENERATOR transpose HALIDE_TARGET ${transposition_HALIDE_TARGET} FLAGS ${ARGN}
-            ARGUMENTS signature=${transposition_TYPE} bytes=${transposition_BYTES})
+    file(STRINGS ${HEWN_GENERATED_DIR}/objects.txt lines)
+    foreach(line IN LISTS lines)
+        hewn_add_object(object ${flavour} "${ARGN}" "${line}")
         list(APPEND objects ${object})
-    endforeach()
-    foreach(stage IN LISTS stages)
-        hewn_get(stage stage_${stage} NAME TARGET LAYOUTS)
-        hewn_get(target ${stage_TARGET} DEVICE)
-        hewn_halide_target(halide_target ${stage_TARGET})
-        set(layouts ${stage_LAYOUTS})
-        list(TRANSFORM layouts PREPEND "layouts=")
-        hewn_add_object(object stage_${stage} FLAVOUR ${flavour} FUNCTION hewnk_stage_${stage}
-            GENERATOR stage_${stage_NAME} HALIDE_TARGET ${halide_target} DEVICE ${target_DEVICE}
-            FLAGS ${ARGN} ARGUMENTS ${layouts})
-        list(APPEND objects ${object})
-    endforeach()
-    get_property(variants GLOBAL PROPERTY HEWN_VARIANTS)
-    foreach(variant IN LISTS variants)
-        hewn_get(variant ${variant} OPERATOR SIGNATURE TARGET FORMS)
-        hewn_get(target ${variant_TARGET} DEVICE)
-        foreach(form IN LISTS variant_FORMS)
-            hewn_get(form ${variant}__${form} OWNER FUNCTION HALIDE_TARGET LAYOUTS KNOBS LLVM_ARGS)
-            if(NOT form_OWNER STREQUAL variant)
-                continue()
-            endif()
-            list(JOIN form_LAYOUTS " " layouts)
-            if(layouts)
-                string(PREPEND layouts "layouts=")
-            endif()
-            hewn_get(form ${variant_OPERATOR}_${form} OF)
-            hewn_add_object(object ${variant}__${form} FLAVOUR ${flavour} FUNCTION ${form_FUNCTION}
-                GENERATOR ${form_OF}_${form}
-                HALIDE_TARGET ${form_HALIDE_TARGET} DEVICE ${target_DEVICE}
-                LLVM_ARGS "${form_LLVM_ARGS}" FLAGS ${ARGN}
-                ARGUMENTS signature=${variant_SIGNATURE} ${layouts} ${form_KNOBS})
-            list(APPEND objects ${object})
-        endforeach()
     endforeach()
 
     list(JOIN objects "\n" lines)

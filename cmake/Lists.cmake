@@ -1,345 +1,46 @@
-# The lists of kernels, targets and knobs, and what this build takes from them.
-#
-# Reads knobs.cmake, operators.cmake, stages.cmake, transpositions.cmake and targets.cmake of
-# generators/ into global properties, HEWN_<name>_<KEY>. The options HEWN_OPERATORS, HEWN_SIGNATURES
-# and HEWN_TARGETS decide what is in chosen_operators, chosen_signatures, chosen_targets, stages and
-# transpositions; HEWN_FEATURE_LEVEL leaves out what needs a newer level. Writes no files.
+# What this build has of the lists in lists/: runs lists/generate.py, which writes generated/ in the
+# build tree: tables for the runtime, the tests and the tools (lists/files.py), objects.txt for
+# Kernels.cmake, and build.cmake, which sets
+#   HEWN_BUILT_SIGNATURES, HEWN_BUILT_TARGETS   what this build has; targets in ascending rank
+#   HEWN_HAS_GPUS                               whether there are kernels for GPUs
+#   HEWN_TARGET_<target>_<DEVICE|MARCH|PROBE>   of each target in HEWN_BUILT_TARGETS
+# The target hewn_variants gives programs the tables.
 
-# hewn_set(<name> <KEY> <value>...) sets the property HEWN_<name>_<KEY>. hewn_get(<prefix> <name>
-# <KEY>...) sets <prefix>_<KEY> to it, or to nothing if it is not set.
-function(hewn_set name key)
-    set_property(GLOBAL PROPERTY HEWN_${name}_${key} "${ARGN}")
-endfunction()
-
-function(hewn_get prefix name)
-    foreach(key IN LISTS ARGN)
-        get_property(value GLOBAL PROPERTY HEWN_${name}_${key})
-        set(${prefix}_${key} "${value}" PARENT_SCOPE)
-    endforeach()
-endfunction()
-
-# ---- Reading the lists ----
-
-include(${CMAKE_CURRENT_LIST_DIR}/Operators.cmake)
-
-function(hewn_transposition)
-    cmake_parse_arguments(PARSE_ARGV 0 transposition "" "BYTES;TARGET" "")
-    foreach(type IN LISTS transposition_UNPARSED_ARGUMENTS)
-        set(name transpose_${type})
-        if(transposition_TARGET)
-            string(APPEND name __${transposition_TARGET})
-        endif()
-        string(SUBSTRING ${type} 1 -1 bits)
-        set_property(GLOBAL APPEND PROPERTY HEWN_ALL_TRANSPOSITIONS ${name})
-        hewn_set(${name} TYPE ${type})
-        hewn_set(${name} BITS ${bits})
-        hewn_set(${name} BYTES ${transposition_BYTES})
-        hewn_set(${name} TARGET ${transposition_TARGET})
-    endforeach()
-endfunction()
-
-function(hewn_stage)
-    cmake_parse_arguments(PARSE_ARGV 0 stage "" "LAYOUTS" "FOR")
-    foreach(name IN LISTS stage_UNPARSED_ARGUMENTS)
-        set_property(GLOBAL APPEND PROPERTY HEWN_ALL_STAGES ${name})
-        hewn_set(stage_${name} LAYOUTS ${stage_LAYOUTS})
-        hewn_set(stage_${name} FOR ${stage_FOR})
-    endforeach()
-endfunction()
-
-function(hewn_target name)
-    cmake_parse_arguments(PARSE_ARGV 1 target "" "RANK;ARCH;BASE;DEVICE;MARCH;ONLY"
-        "FEATURES;F16_FEATURES;ALWAYS;PROBE")
-    if(target_BASE)
-        get_property(above GLOBAL PROPERTY HEWN_ALL_TARGETS)
-        if(NOT target_BASE IN_LIST above)
-            message(FATAL_ERROR "generators/targets.cmake: "
-                "'${target_BASE}', the BASE of ${name}, is no target above it")
-        endif()
-        hewn_get(base ${target_BASE} FEATURES PROBE)
-        list(PREPEND target_FEATURES ${base_FEATURES})
-        list(PREPEND target_PROBE ${base_PROBE})
-    endif()
-    set(target_CAPABILITY 0)
-    if(target_FEATURES MATCHES "cuda_capability_([0-9]+)([0-9])")
-        set(target_CAPABILITY ${CMAKE_MATCH_1}.${CMAKE_MATCH_2})
-    endif()
-    set_property(GLOBAL APPEND PROPERTY HEWN_ALL_TARGETS ${name})
-    foreach(key RANK ARCH DEVICE CAPABILITY MARCH ONLY FEATURES F16_FEATURES ALWAYS PROBE)
-        hewn_set(${name} ${key} ${target_${key}})
-    endforeach()
-endfunction()
-
-function(hewn_knob name)
-    cmake_parse_arguments(PARSE_ARGV 1 knob "GPU;PLAN;BY_HAND" "KERNELS" "VALUES;MEANING")
-    set(kind CPU)
-    if(knob_GPU)
-        set(kind GPU)
-    elseif(knob_PLAN)
-        set(kind PLAN)
-    endif()
-    if(NOT knob_MEANING)
-        message(FATAL_ERROR "generators/knobs.cmake: ${name} has no MEANING")
-    endif()
-    list(JOIN knob_MEANING " " meaning)
-    set_property(GLOBAL APPEND PROPERTY HEWN_${kind}_KNOBS ${name})
-    hewn_set(${name} VALUES ${knob_VALUES})
-    hewn_set(${name} MEANING ${meaning})
-    hewn_set(${name} KERNELS "${knob_KERNELS}")
-    if(knob_BY_HAND)
-        set_property(GLOBAL APPEND PROPERTY HEWN_KNOBS_BY_HAND \"${name}\")
-    endif()
-endfunction()
-
-function(hewn_constraint kernels condition)
-    cmake_parse_arguments(PARSE_ARGV 2 constraint "" "" "WHY")
-    list(JOIN constraint_WHY " " why)
-    set_property(GLOBAL APPEND PROPERTY HEWN_CONSTRAINTS "{\"kernels\": \"${kernels}\", \
-\"condition\": \"${condition}\", \"why\": \"${why}\"}")
-endfunction()
-
-include(${PROJECT_SOURCE_DIR}/generators/knobs.cmake)
-include(${PROJECT_SOURCE_DIR}/generators/stages.cmake)
-include(${PROJECT_SOURCE_DIR}/generators/transpositions.cmake)
-include(${PROJECT_SOURCE_DIR}/generators/targets.cmake)
-
-# ---- What this build has ----
-
-# Sets `out` to the one of the names that `given` was probably meant to be; to nothing if none is
-# near, or there is no Python to tell.
-function(hewn_nearest out given)
-    find_program(HEWN_ANY_PYTHON NAMES python3 python NO_CACHE)
-    set(nearest)
-    if(HEWN_ANY_PYTHON)
-        execute_process(
-            COMMAND ${HEWN_ANY_PYTHON} -c "import difflib, sys
-print(*difflib.get_close_matches(sys.argv[1], sys.argv[2:], 1), end='')" ${given} ${ARGN}
-            OUTPUT_VARIABLE nearest ERROR_QUIET)
-    endif()
-    set(${out} "${nearest}" PARENT_SCOPE)
-endfunction()
-
-# Reads a choice such as -DHEWN_OPERATORS=add;quantize_linear into `out`; checks it against the
-# known names. Empty: all of them. A variable <option>_<word> has the names that the word stands
-# for.
-function(hewn_choose out option)
-    set(known ${ARGN})
-    set(chosen)
-    foreach(name IN LISTS ${option})
-        if(DEFINED ${option}_${name})
-            list(APPEND chosen ${${option}_${name}})
-        elseif(name IN_LIST known)
-            list(APPEND chosen ${name})
-        else()
-            get_cmake_property(words VARIABLES)
-            list(FILTER words INCLUDE REGEX "^${option}_")
-            list(TRANSFORM words REPLACE "^${option}_" "")
-            list(PREPEND known ${words})
-            hewn_nearest(nearest "${name}" ${known})
-            list(LENGTH known count)
-            list(JOIN known " " known_names)
-            set(hint "is not one of: ${known_names}")
-            if(nearest)
-                set(hint "is not known; did you mean ${nearest}?")
-            elseif(count GREATER 30)
-                set(hint "is not one of the ${count} names known: docs/operators.md explains them")
-            endif()
-            message(FATAL_ERROR "${option}: '${name}' ${hint}")
-        endif()
-    endforeach()
-    if(chosen)  # in the list's order, not the option's: targets ascend in rank
-        list(REMOVE_ITEM known ${chosen})
-        set(others ${known})
-        set(chosen ${ARGN})
-        list(REMOVE_ITEM chosen ${others} "")
-    else()
-        set(chosen ${known})
-    endif()
-    set(${out} ${chosen} PARENT_SCOPE)
-endfunction()
-
-get_property(all_targets GLOBAL PROPERTY HEWN_ALL_TARGETS)
-set(all_signatures)
-set(built_signatures)
-foreach(operator IN LISTS kernel_operators)
-    hewn_get(operator ${operator} SIGNATURES BUILT_SIGNATURES)
-    list(TRANSFORM operator_SIGNATURES PREPEND ${operator}_)
-    list(TRANSFORM operator_BUILT_SIGNATURES PREPEND ${operator}_)
-    list(APPEND all_signatures ${operator_SIGNATURES})
-    list(APPEND built_signatures ${operator_BUILT_SIGNATURES})
-endforeach()
-set(fitting_targets)
-set(HEWN_TARGETS_cpu)
-set(HEWN_TARGETS_gpu)
-foreach(target IN LISTS all_targets)
-    hewn_get(target ${target} ARCH DEVICE)
-    if(target_DEVICE STREQUAL "d3d12" AND NOT (WIN32 AND HEWN_ARCH STREQUAL "x86-64"))
-        continue()
-    endif()
-    if(target_DEVICE)
-        list(APPEND fitting_targets ${target})
-        list(APPEND HEWN_TARGETS_gpu ${target})
-    elseif(target_ARCH STREQUAL HEWN_ARCH)
-        list(APPEND fitting_targets ${target})
-        list(APPEND HEWN_TARGETS_cpu ${target})
-    endif()
-endforeach()
-
-set(HEWN_OPERATORS ""
-    CACHE STRING "Operators to build, as in generators/operators.cmake; empty: all")
+set(HEWN_OPERATORS "" CACHE STRING "Operators to build, as in lists/operators.py; empty: all")
 set(HEWN_SIGNATURES "" CACHE STRING
     "Signatures to build, e.g. add_f32;quantize_linear_f32_u8; empty: all of HEWN_OPERATORS")
-set(HEWN_TARGETS "" CACHE STRING "Targets to build, as in generators/targets.cmake, or cpu or gpu \
-for all of these; empty: all of this architecture and, in a native build, of GPUs")
-hewn_choose(chosen_operators HEWN_OPERATORS ${kernel_operators})
-hewn_choose(chosen_signatures HEWN_SIGNATURES ${built_signatures})
-hewn_choose(chosen_targets HEWN_TARGETS ${fitting_targets})
-# GPUs only on request: what they need of the other system is not known here.
-if(CMAKE_CROSSCOMPILING AND NOT HEWN_TARGETS)
-    list(REMOVE_ITEM chosen_targets ${HEWN_TARGETS_gpu})
+set(HEWN_TARGETS "" CACHE STRING "Targets to build, as in lists/targets.py, or cpu or gpu for all \
+of these; empty: all of this architecture and, in a native build, of GPUs")
+set(HEWN_FEATURE_LEVEL hewn CACHE STRING "Newest feature level to build: what needs a newer one is \
+left out. 6.2: what DirectML had at that level")
+set(HEWN_TUNING_DIR ${PROJECT_SOURCE_DIR}/tuning
+    CACHE PATH "Folder of <target>.json, the tuned knobs")
+# The virtual environment's has NumPy, for tests.
+find_program(HEWN_PYTHON python3 HINTS ${PROJECT_SOURCE_DIR}/.venv/bin REQUIRED
+    NO_CMAKE_FIND_ROOT_PATH DOC "Python 3.9 or newer; for tests with NumPy")
+
+set(HEWN_GENERATED_DIR ${PROJECT_BINARY_DIR}/generated)
+set(cross)
+if(CMAKE_CROSSCOMPILING)
+    set(cross --cross)
 endif()
-
-# The signatures of `operator` that are built for `target`: of those that it has a form for.
-function(hewn_signatures out operator target)
-    hewn_get(operator ${operator} SIGNATURES)
-    hewn_get(target ${target} ONLY)
-    set(built)
-    foreach(signature IN LISTS operator_SIGNATURES)
-        if("${operator}_${signature}" IN_LIST chosen_signatures
-            AND "${operator}_${signature}" MATCHES "${target_ONLY}")
-            hewn_forms(forms ${operator} ${target} ${signature})
-            if(forms)
-                list(APPEND built ${signature})
-            endif()
-        endif()
-    endforeach()
-    set(${out} ${built} PARENT_SCOPE)
-endfunction()
-
-# The forms that `operator` has on `target`: with a signature those that it has, else all that any
-# has.
-function(hewn_forms out operator target)
-    hewn_get(operator ${operator} FORMS)
-    hewn_get(target ${target} DEVICE FEATURES ALWAYS)
-    set(fitting)
-    foreach(form IN LISTS operator_FORMS)
-        hewn_get(form ${operator}_${form} ONLY NEEDS FROM GPU)
-        if(ARGC GREATER 3 AND NOT ("${ARGV3}" MATCHES "${form_ONLY}"
-            AND (NOT form_FROM OR form_FROM IN_LIST built_levels)))
-            continue()
-        endif()
-        set(met FALSE)
-        if(NOT form_NEEDS OR form_NEEDS IN_LIST target_FEATURES OR form_NEEDS IN_LIST target_ALWAYS)
-            set(met TRUE)
-        endif()
-        if(met AND ((form_GPU AND target_DEVICE) OR NOT (form_GPU OR target_DEVICE)))
-            list(APPEND fitting ${form})
-        endif()
-    endforeach()
-    set(${out} ${fitting} PARENT_SCOPE)
-endfunction()
-
-foreach(target IN LISTS chosen_targets)  # a target without any of the signatures is not built
-    set(all_built)
-    foreach(operator IN LISTS chosen_operators)
-        hewn_signatures(built ${operator} ${target})
-        list(APPEND all_built ${built})
-    endforeach()
-    if(NOT all_built)
-        list(REMOVE_ITEM chosen_targets ${target})
-    endif()
-endforeach()
-if(NOT chosen_targets)
-    message(FATAL_ERROR
-        "HEWN_OPERATORS, HEWN_SIGNATURES, HEWN_FEATURE_LEVEL and HEWN_TARGETS leave no variant to "
-        "build")
+execute_process(
+    COMMAND ${HEWN_PYTHON} ${PROJECT_SOURCE_DIR}/lists/generate.py ${HEWN_GENERATED_DIR}
+        --arch ${HEWN_ARCH} --system ${HEWN_OS} ${cross}
+        "--operators=${HEWN_OPERATORS}" "--signatures=${HEWN_SIGNATURES}"
+        "--targets=${HEWN_TARGETS}" "--feature-level=${HEWN_FEATURE_LEVEL}"
+        "--tuning=${HEWN_TUNING_DIR}" "--halide=${HEWN_HALIDE_VERSION}"
+        "--halide-library=${HEWN_HALIDE_LIBRARY}" "--source=${PROJECT_SOURCE_DIR}"
+        "--cc=${CMAKE_C_COMPILER}" "--objcopy=${CMAKE_OBJCOPY}"
+    ERROR_VARIABLE mistake RESULT_VARIABLE status)
+if(NOT status EQUAL 0)
+    message(FATAL_ERROR "${mistake}")
 endif()
+# Also the folder of the tuning files: a target's own file may come.
+file(GLOB lists ${PROJECT_SOURCE_DIR}/lists/*.py ${HEWN_TUNING_DIR}/*.json)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${lists} ${HEWN_TUNING_DIR})
 
-# Whether there are kernels for GPUs; else the drivers' code is left out too.
-set(HEWN_HAS_GPUS FALSE)
-foreach(target IN LISTS HEWN_TARGETS_gpu)
-    if(target IN_LIST chosen_targets)
-        set(HEWN_HAS_GPUS TRUE)
-    endif()
-endforeach()
-
-# The transpositions that the chosen variants may call: for the widths of their elements, and no
-# targets above all of theirs.
-function(hewn_choose_transpositions out)
-    set(bits)
-    set(highest 0)
-    foreach(target IN LISTS chosen_targets)
-        hewn_get(target ${target} DEVICE RANK)
-        if(target_DEVICE)
-            continue()
-        endif()
-        if(target_RANK GREATER highest)
-            set(highest ${target_RANK})
-        endif()
-        foreach(operator IN LISTS chosen_operators)
-            hewn_signatures(signatures ${operator} ${target})
-            string(REGEX MATCHALL "[0-9]+" widths "${signatures}")
-            list(APPEND bits ${widths})
-        endforeach()
-    endforeach()
-    if(NOT bits)  # a build for GPUs alone: the runtime lists transpositions all the same
-        set(bits 32)
-    endif()
-    get_property(all GLOBAL PROPERTY HEWN_ALL_TRANSPOSITIONS)
-    set(chosen)
-    foreach(name IN LISTS all)
-        hewn_get(transposition ${name} BITS TARGET)
-        set(rank 0)
-        if(transposition_TARGET)
-            hewn_get(target ${transposition_TARGET} ARCH RANK)
-            if(NOT target_RANK)
-                message(FATAL_ERROR
-                    "generators/transpositions.cmake: '${transposition_TARGET}' is not a target")
-            endif()
-            if(NOT target_ARCH STREQUAL HEWN_ARCH)
-                continue()
-            endif()
-            set(rank ${target_RANK})
-        endif()
-        if(transposition_BITS IN_LIST bits AND NOT rank GREATER highest)
-            hewn_set(${name} RANK ${rank})
-            list(APPEND chosen ${name})
-        endif()
-    endforeach()
-    set(${out} "${chosen}" PARENT_SCOPE)
-endfunction()
-hewn_choose_transpositions(transpositions)
-
-# The stages that the chosen operators need on GPUs, as <stage>__<target>.
-function(hewn_choose_stages out)
-    set(built)  # the operators that have signatures, alone and with each level
-    foreach(operator IN LISTS chosen_operators)
-        if("${chosen_signatures}" MATCHES "(^|;)${operator}_[fiu][0-9]")
-            list(TRANSFORM built_levels PREPEND ${operator}= OUTPUT_VARIABLE with_levels)
-            list(APPEND built ${operator} ${with_levels})
-        endif()
-    endforeach()
-    set(chosen)
-    set(devices)
-    get_property(all GLOBAL PROPERTY HEWN_ALL_STAGES)
-    foreach(target IN LISTS chosen_targets)
-        hewn_get(target ${target} DEVICE)
-        if(NOT target_DEVICE OR target_DEVICE IN_LIST devices)
-            continue()
-        endif()
-        list(APPEND devices ${target_DEVICE})
-        foreach(name IN LISTS all)
-            hewn_get(stage stage_${name} FOR LAYOUTS)
-            set(others ${stage_FOR})
-            list(REMOVE_ITEM others ${built})
-            if(NOT others STREQUAL stage_FOR)
-                hewn_set(stage_${name}__${target} NAME ${name})
-                hewn_set(stage_${name}__${target} TARGET ${target})
-                hewn_set(stage_${name}__${target} LAYOUTS ${stage_LAYOUTS})
-                list(APPEND chosen ${name}__${target})
-            endif()
-        endforeach()
-    endforeach()
-    set(${out} "${chosen}" PARENT_SCOPE)
-endfunction()
-hewn_choose_stages(stages)
+include(${HEWN_GENERATED_DIR}/build.cmake)
+add_library(hewn_variants INTERFACE)
+target_include_directories(hewn_variants INTERFACE $<BUILD_INTERFACE:${HEWN_GENERATED_DIR}/include>
+    $<BUILD_INTERFACE:${HEWN_GENERATED_DIR}/public>)

@@ -34,13 +34,13 @@ public:
     using Rows = GeneratorInput<Buffer<void, 2>>;
     using OutputRows = GeneratorOutput<Buffer<void, 2>>;
 
-    // The data types of one kernel, as operators.cmake lists them: "f32_u8".
+    // The data types of one kernel, as lists/operators.py lists them: "f32_u8".
     Param<std::string> signature{"signature", ""};
     // The layouts to specialise for, a word each. A word has one digit for each input: its stride
-    // along x. Set by operators.cmake.
+    // along x. Set by lists/operators.py.
     Param<std::string> layouts{"layouts", ""};
 
-    // Knobs (tuning/). knobs.cmake has their meanings and values. The step V is width * vector.
+    // Knobs (tuning/). lists/knobs.py has their meanings and values. The step V is width * vector.
     Param<int> width{"width", 0};
     Param<int> vector{"vector", 1};
     Param<Tail> tail{"tail",

@@ -31,7 +31,7 @@ public:
     // the output is. 0: dense: one element; runs: any strides. Others serve any layout.
     GeneratorParam<std::string> layouts{"layouts", ""};
 
-    // Knob (tuning/, knobs.cmake): threads a block.
+    // Knob (tuning/, lists/knobs.py): threads a block.
     GeneratorParam<int> threads{"threads", 256};
 
 protected:

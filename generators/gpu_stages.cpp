@@ -1,5 +1,5 @@
 // What GPUs convert before and after kernels that do not take elements as they are
-// (generators/stages.cmake): f16 beside f32 and quotients, in any layout, and elements of less than
+// (lists/helpers.py): f16 beside f32 and quotients, in any layout, and elements of less than
 // a byte, in the order of their memory.
 #include "gpu.h"
 

@@ -45,14 +45,14 @@ public:
 
 using Rows = GeneratorInput<Buffer<void, 2>>;
 
-// LLVM must not combine the products' vectors: generators/operators.cmake has the reason, and tells
+// LLVM must not combine the products' vectors: lists/operators.py has the reason, and tells
 // LLVM.
 void expect_vectors_apart() {
     const char *const told = std::getenv("HL_LLVM_ARGS");
     if (!told || !std::strstr(told, "-disable-vector-combine"))
         throw Halide::CompileError(
             "HL_LLVM_ARGS lacks -disable-vector-combine (LLVM_ARGS in "
-            "generators/operators.cmake)\n");
+            "lists/operators.py)\n");
 }
 
 // input(x, y) * (r0 + r1), as hewn::times_reciprocal. `again` is the same buffer, which LLVM does
@@ -82,7 +82,7 @@ public:
         zero_point{"zero_point"};
     GeneratorInput<int32_t> prefetch_distance{"prefetch_distance"};
     GeneratorOutput<Buffer<void, 2>> output{"output"};
-    // Knob (knobs.cmake).
+    // Knob (lists/knobs.py).
     GeneratorParam<int> loads{"loads", 0};
 
     void configure() {

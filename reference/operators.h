@@ -32,7 +32,7 @@ struct TensorFacts {
         newest;  // the types that the newest feature level allows a tensor that is like no other
 };
 
-// An operator in the table: generators/operators.cmake.
+// An operator in the table: lists/operators.py.
 struct OperatorFacts {
     hewn_operator_type type;
     std::string name;

@@ -1,6 +1,6 @@
 """Writes the functions of the operators and their stub: generate.py OPERATORS_JSON FOLDER
 
-OPERATORS_JSON is generators/operators.cmake as JSON: generated/operators.json of a build, or
+OPERATORS_JSON is lists/operators.py as JSON: generated/operators.json of a build, or
 lib/cmake/hewn/operators.json where hewn is installed. FOLDER gets _operators.py and _operators.pyi.
 A new operator needs nothing here."""
 

@@ -1,6 +1,6 @@
 """Writes what is generated of the npm package: generate.py OPERATORS_JSON VERSION FOLDER
 
-OPERATORS_JSON is generated/operators.json of a build: generators/operators.cmake as JSON. FOLDER
+OPERATORS_JSON is generated/operators.json of a build: lists/operators.py as JSON. FOLDER
 gets operators.d.ts and package.json. A new operator needs nothing here."""
 
 import importlib.util

@@ -1,4 +1,4 @@
-// What the chip decides about how kernels are called. generators/chips.cmake lists the chips with
+// What the chip decides about how kernels are called. lists/chips.py lists the chips with
 // what was measured on each.
 #pragma once
 
@@ -22,7 +22,7 @@ enum class PrefetchInto : uint8_t {
     L1Alone,  // leaves L2 to other data (prefetchnta)
 };
 
-// A row of generators/chips.cmake, which explains the columns.
+// A row of lists/chips.py, which explains the columns.
 struct ChipTraits {
     bool avx512_in_halves;
     PrefetchInto stream_prefetch_into;

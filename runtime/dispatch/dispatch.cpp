@@ -195,7 +195,7 @@ hewn_status pick_forced(const char *operator_name, const char *signature, const 
                     missing);
     }
     // A build has a kernel for all of its targets but those that leave it to the ones below them
-    // (ONLY in generators/targets.cmake).
+    // (`only` in lists/targets.py).
     const auto not_above = [&](const Target &target) {
         return target.rank <= forced_target->rank && !support.missing(target);
     };

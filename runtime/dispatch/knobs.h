@@ -11,7 +11,7 @@ namespace hewn {
 #define HEWN_DEFAULT(value)
 #endif
 
-// generators/knobs.cmake lists them, with meanings and defaults; tuning/ has their values.
+// lists/knobs.py lists them, with meanings and defaults; tuning/ has their values.
 typedef struct PlanKnobs {
 #define HEWN_PLAN_KNOB(knob, default_value) int64_t knob HEWN_DEFAULT(default_value);
 #include "plan_knobs.inc"

@@ -1,4 +1,4 @@
-// HEWN_CPU_SUPPORTS("feature"): whether this CPU has a PROBE feature of targets.cmake, and its
+// HEWN_CPU_SUPPORTS("feature"): whether this CPU has a feature that lists/targets.py probes, and its
 // operating system allows its use.
 #pragma once
 

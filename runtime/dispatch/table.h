@@ -29,7 +29,7 @@ extern "C" {
 typedef void (*KernelEntry)(void);
 
 // One compiled function of a variant. A layout is a binary number, one digit an input that rows are
-// made of (generators/operators.cmake), the first input's highest: 1 where the input's stride along
+// made of (lists/operators.py), the first input's highest: 1 where the input's stride along
 // the row is 1, 0 where it is 0. Bit L of `layouts` is set where the form is specialised for L.
 typedef struct Form {
     const char *name;

@@ -118,7 +118,7 @@ constexpr size_t nth_attribute(hewn_operator_type type, uint32_t n) {
         due += (n + n % 2) * kAttributeBytes; \
         return due == sizeof(Desc) && type == HEWN_OPERATOR_##dml_name; \
     } \
-    static_assert(describes_##name(), "hewn.h and generators/operators.cmake differ in " #name);
+    static_assert(describes_##name(), "hewn.h and lists/operators.py differ in " #name);
 #include "operators.inc"
 
 template<size_t Tensors, size_t Levels, size_t Words>

@@ -1,4 +1,4 @@
-// The operator table (generators/operators.cmake) and the reader of descriptions: which are valid.
+// The operator table (lists/operators.py) and the reader of descriptions: which are valid.
 #pragma once
 
 #include <HalideRuntime.h>

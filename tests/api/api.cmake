@@ -97,7 +97,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_CROSSCOMPILING AND NOT HEW
         target_link_libraries(${name} PRIVATE hewn::${library} Threads::Threads)
         hewn_add_test(thread_sanitizer.${library} posix COMMAND ${name} clean
             PROPERTIES ${old_sanitizer})
-        if(chosen_targets MATCHES "cuda")
+        if(HEWN_BUILT_TARGETS MATCHES "cuda")
             hewn_add_test(thread_sanitizer.${library}.cuda posix COMMAND ${name} cuda
                 PROPERTIES ${old_sanitizer} ENVIRONMENT LD_LIBRARY_PATH=${fakes})
         endif()

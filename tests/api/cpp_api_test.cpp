@@ -293,7 +293,7 @@ TEST_F(CppApi, TypesOfMemory) {
     EXPECT_EQ(hewn_execute(add.get(), inputs, 2, &out, 1, nullptr, nullptr), HEWN_STATUS_OK);
 }
 
-// hewn.hpp's enumerators are those of generators/operators.cmake.
+// hewn.hpp's enumerators are those of lists/operators.py.
 #define HEWN_TYPE(word, name, number, bits) static_assert(hewn_data_type(DataType::name) == number);
 #define HEWN_LEVEL(name, word, number) \
     static_assert(hewn_feature_level(hewn::FeatureLevel::LEVEL_##name) == number);

@@ -187,7 +187,7 @@ TEST_F(Forcing, TargetAndVariantNames) {
     }
 }
 
-// A target that leaves a kernel to the ones below it (ONLY in targets.cmake) is no error: its name
+// A target that leaves a kernel to the ones below it (`only` in lists/targets.py) is no error: its name
 // applies to every operator. What no target has is one, also where this build has been told to
 // leave it out.
 TEST_F(Forcing, TargetNamesApplyToEveryOperator) {

@@ -51,16 +51,16 @@ endif()
 # These devices' kernels are the same text on every system: they are tested on Linux, where the
 # drivers are.
 set(tested_on_linux cuda opencl)
-foreach(target IN LISTS chosen_targets)
-    hewn_get(target ${target} DEVICE)
-    if(WIN32 AND target_DEVICE IN_LIST tested_on_linux)
+foreach(target IN LISTS HEWN_BUILT_TARGETS)
+    set(device ${HEWN_TARGET_${target}_DEVICE})
+    if(WIN32 AND device IN_LIST tested_on_linux)
         continue()
     endif()
     list(TRANSFORM variant_suites APPEND ".*__${target}" OUTPUT_VARIABLE filter)
     list(JOIN filter ":" filter)
     set(skipped PROPERTIES SKIP_REGULAR_EXPRESSION ": this machine lacks |${old_pocl}" COST 100
         TARGET ${target})
-    if(target_DEVICE STREQUAL "d3d12")
+    if(device STREQUAL "d3d12")
         set(skipped PROPERTIES COST 300 SKIP_REGULAR_EXPRESSION ": this machine lacks "
             TARGET ${target})
     endif()
@@ -72,7 +72,7 @@ foreach(target IN LISTS chosen_targets)
         list(JOIN filter ":" filter)
     endif()
     set(quick quick)
-    if(target_DEVICE)
+    if(device)
         set(quick)
     endif()
     hewn_add_test(variants.${target} main ${quick} COMMAND hewn_tests --gtest_brief=1
@@ -83,7 +83,7 @@ foreach(target IN LISTS chosen_targets)
         hewn_add_test(variants.opencl.few main quick COMMAND hewn_tests --gtest_brief=1
             --gtest_filter=${few} ${skipped})
     endif()
-    if(TARGET hewn_checked AND NOT target_DEVICE)  # a GPU's kernels are the same in both
+    if(TARGET hewn_checked AND NOT device)  # a GPU's kernels are the same in both
         hewn_add_test(variants.${target}.checked main checked
             COMMAND hewn_checked_tests --gtest_brief=1 --gtest_filter=${filter} ${skipped})
     endif()

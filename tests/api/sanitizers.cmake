@@ -22,9 +22,9 @@ endfunction()
 
 set(exits Threads.ExitWhileOthersExecute)  # programs of their own, each as slow as all else
 set(kernels)
-list(GET chosen_targets 0 target)  # what differs between targets is not the runtime
+list(GET HEWN_BUILT_TARGETS 0 target)  # what differs between targets is not the runtime
 foreach(kernel IN LISTS few_kernels)
-    if(kernel IN_LIST chosen_signatures)
+    if(kernel IN_LIST HEWN_BUILT_SIGNATURES)
         list(APPEND kernels "*Test.*/${kernel}__${target}")
     endif()
 endforeach()

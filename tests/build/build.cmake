@@ -5,19 +5,18 @@
 # GNU's assembler can be told which instructions exist.
 if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
     set(marches)
-    foreach(target IN LISTS chosen_targets)
-        hewn_get(target ${target} DEVICE MARCH PROBE)
-        if(target_DEVICE)
+    foreach(target IN LISTS HEWN_BUILT_TARGETS)
+        if(HEWN_TARGET_${target}_DEVICE)
             continue()
         elseif(HEWN_ARCH STREQUAL "x86-64")
-            list(JOIN target_PROBE "+" probes)
+            list(JOIN HEWN_TARGET_${target}_PROBE "+" probes)
             # As the assembler spells it.
             string(REGEX REPLACE "avx512(vnni|fp16)" "avx512_\\1" probes ${probes})
             set(march -Wa,-march=generic64+${probes})
-        elseif(target_MARCH)
-            set(march -march=${target_MARCH})
+        elseif(HEWN_TARGET_${target}_MARCH)
+            set(march -march=${HEWN_TARGET_${target}_MARCH})
         else()
-            message(FATAL_ERROR "generators/targets.cmake: ${target} has no MARCH")
+            message(FATAL_ERROR "lists/targets.py: ${target} has no march")
         endif()
         list(APPEND marches ${target}=${march})
     endforeach()
@@ -31,18 +30,17 @@ endif()
 # ---- The sources ----
 
 if(native_linux)
-    find_program(HEWN_PYTHON python3 HINTS ${PROJECT_SOURCE_DIR}/.venv/bin REQUIRED
-        DOC "Python with NumPy, for tests")
     hewn_add_test(rooms posix COMMAND ${HEWN_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/rooms_test.py
         ${PROJECT_SOURCE_DIR})
     hewn_add_test(web_format posix COMMAND ${HEWN_PYTHON}
         ${CMAKE_CURRENT_LIST_DIR}/web_format_test.py ${PROJECT_SOURCE_DIR} ${CMAKE_C_COMPILER}
         ${CMAKE_CURRENT_BINARY_DIR}/web_format)
+    hewn_add_test(lists posix COMMAND ${HEWN_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/lists_test.py)
     hewn_add_test(operators_doc posix
         COMMAND ${HEWN_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/operators_doc_test.py
         ${HEWN_GENERATED_DIR}/operators.json)
     hewn_add_test(docs posix COMMAND ${HEWN_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/docs_test.py
-        ${PROJECT_BINARY_DIR} ${HEWN_GENERATED_DIR})
+        ${PROJECT_BINARY_DIR})
     include(${CMAKE_CURRENT_LIST_DIR}/blocks.cmake)
     include(${CMAKE_CURRENT_LIST_DIR}/packaging.cmake)
     include(${CMAKE_CURRENT_LIST_DIR}/python.cmake)
@@ -56,7 +54,7 @@ include(build/habits.cmake)
 
 if(HEWN_ARCH STREQUAL "arm-64" AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
     # The size of all kernels of a target.
-    foreach(target IN LISTS chosen_targets)
+    foreach(target IN LISTS HEWN_BUILT_TARGETS)
         hewn_add_test(code_size.${target} main COMMAND awk
             "/__${target}$/ { sum += $1 } \
 END { print sum \" bytes of kernels\"; exit !(sum > 0 && sum < 400000) }"

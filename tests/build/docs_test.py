@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
-"""docs_test.py BUILD [GENERATED]: links, anchors and the paths in backticks lead somewhere, also from
-the code's comments. Tables of numbers in documents are those of the build and of the measurements.
-GENERATED: the build's lists, operators.json among them."""
+"""docs_test.py BUILD: links, anchors and the paths in backticks lead somewhere, also from
+the code's comments. Tables of numbers in documents are those of the lists, the build and the measurements."""
 
 import functools
 import json
@@ -14,9 +13,14 @@ import unittest
 from markdown_it import MarkdownIt
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.dont_write_bytecode = True
+sys.path.append(str(ROOT))
+from lists.build import KERNEL_OPERATORS, signatures_of  # noqa: E402
+from lists.targets import TARGETS  # noqa: E402
+
 CODE = (".c", ".cmake", ".cpp", ".h", ".hpp", ".py", ".sh", ".txt")
 FOLDERS = (
-    "bench|bindings|cmake|docs|examples|generators|include|packaging|reference|runtime|scripts|tests"
+    "bench|bindings|cmake|docs|examples|generators|include|lists|packaging|reference|runtime|scripts|tests"
     "|tools|tuning"
 )
 
@@ -136,14 +140,11 @@ class Numbers(unittest.TestCase):
         return re.findall(rf"^\| {first} \|.*\| (\d+) \|$", text("README.md"), re.MULTILINE)
 
     def test_kernels_of_an_operator(self):
-        with open(GENERATED / "operators.json", encoding="utf-8") as file:
-            kernels = {op["directml"]: len(op["signatures"]) for op in json.load(file)}
-        self.assertEqual(
-            self.rows("([A-Z_]+)"), [(op, str(n)) for op, n in kernels.items() if n]
-        )
+        kernels = [(op.directml_name, str(len(signatures_of(op)))) for op in KERNEL_OPERATORS]
+        self.assertEqual(self.rows("([A-Z_]+)"), kernels)
 
     def test_targets(self):
-        targets = re.findall(r"^hewn_target\((\w+) .*?RANK (\d+)", text(TARGETS), re.MULTILINE)
+        targets = [(target.name, str(target.rank)) for target in TARGETS]
         self.assertEqual(sorted(self.rows(r"`(\w+)`")), sorted(targets))
 
 
@@ -167,9 +168,6 @@ class Build(unittest.TestCase):
         self.assertEqual(built, {system: kept[system] for system in built}, command)
 
 
-TARGETS = "generators/targets.cmake"
-
 if __name__ == "__main__":
     BUILD = pathlib.Path(sys.argv[1])
-    GENERATED = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else BUILD / "generated"
     unittest.main(argv=sys.argv[:1])

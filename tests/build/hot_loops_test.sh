@@ -84,7 +84,7 @@ while read -r object; do
         fail "$name: loads what it could multiply by in memory"
     ! grep -qE '\bvmov(up[sd]|dqu[0-9]*) +%[yz]mm[0-9]+,(-?0x[0-9a-f]+)?\(%rsp\)' <<<"$code" ||
         fail "$name: keeps vectors on a stack that is not aligned for them" \
-            "(see x86_64_avx2 in generators/targets.cmake)"
+            "(see x86_64_avx2 in lists/targets.py)"
     case $name in
     add_*avx512*__general | dequantize_linear_*_f32__*avx512*__general | \
         dequantize_linear_*_f32__*avx512*__repeating | \

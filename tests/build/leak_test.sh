@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# No instruction in a target's kernels that its PROBE does not ask for; on ARM, nor a scalar
+# No instruction in a target's kernels that its probe does not ask for; on ARM, nor a scalar
 # operation in a loop that should have become a vector's: leak_test.sh CC OBJDUMP OBJECTS
 # <target>=<option>..., where OBJECTS lists the kernels' objects and the option makes CC assemble
-# for what the target's PROBE asks for and nothing more. Targets ascend in rank; two that probe the
+# for what the target's probe asks for and nothing more. Targets ascend in rank; two that probe the
 # same are not compared.
 set -euo pipefail
 cc=$1 objdump=$2 objects=$3

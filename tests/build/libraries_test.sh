@@ -11,9 +11,9 @@ CDPATH="" cd -P "$(dirname "${BASH_SOURCE[0]}")/../.."
 root=$PWD
 target=$(basename "$build") && target=${target#build-}
 failed=0
-# Targets of some kernels alone, which take the others from the target below.
-partial=$(awk '/^hewn_target\(/ {name = substr($1, 13)} /^ *ONLY / {print name}' \
-    generators/targets.cmake | paste -sd '|')
+# The targets that have only some kernels, and take the others from the target below.
+partial=$(python3 -B -c 'from lists.targets import TARGETS
+print("|".join(target.name for target in TARGETS if target.only))')
 
 # none WHAT LINES: the lines must be empty.
 none() {
@@ -139,7 +139,7 @@ ios-simulator-arm64) check_ios iossimulator 14.0 ;;
 windows-arm64) check_coff COFF-ARM64 ;;
 *) none "checks" "there are none for it" ;;
 esac
-# Its variants are those of operators.cmake, and their names are in the library, whose table holds
+# Its variants are those of the lists, and their names are in the library, whose table holds
 # them.
 for library in bin/hewn.dll lib/libhewn.dylib lib/libhewn.so lib/libhewn.a; do
     if [[ -e $library ]]; then break; fi

@@ -3,7 +3,7 @@
 # rule: signatures_test.sh HEWN_GENERATORS SOURCE WORK. (That the listed signatures are taken shows
 # the build, which makes them all.)
 set -euo pipefail
-generators=$1 lists=$2/generators work=$3
+generators=$1 source=$2 work=$3
 failed=0
 
 # refused GENERATOR KERNEL-NAME RULE ARGUMENT...
@@ -25,15 +25,15 @@ refused() {
 # others.
 operator() {
     local operator=$1 signature form target
-    while read -r form; do
-        if [[ $form == *" OF "* ]]; then continue; fi  # another operator's
-        target=x86-64-linux-sse41-avx-avx2-fma-f16c
-        if [[ $form == *GPU* ]]; then target=x86-64-linux-opencl; fi
+    while read -r form target; do
         for signature in "${@:2}"; do
-            refused "${operator}_${form%% *}" "$operator $signature" "" "signature=$signature" \
+            refused "${operator}_$form" "$operator $signature" "" "signature=$signature" \
                 layouts=111 "target=$target-no_runtime"
         done
-    done < <(sed -nE "s/^hewn_form\($operator (.*)\)/\1/p" "$lists/operators.cmake")
+    done < <(cd "$source" && python3 -B -c "from lists.build import OPERATOR
+for form in OPERATOR['$operator'].forms:
+    features = 'opencl' if form.gpu else 'sse41-avx-avx2-fma-f16c'
+    if not form.of: print(form.name, f'x86-64-linux-{features}')")
 }
 
 operator add u8 u64 f64 f32_f32

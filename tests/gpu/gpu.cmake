@@ -8,7 +8,7 @@ if(WIN32 AND CMAKE_CROSSCOMPILING)
             PROPERTIES PASS_REGULAR_EXPRESSION
                 "cuda: none. CUDA: no CUDA driver: nvcuda.dll is not there")
     endif()
-    if("d3d12" IN_LIST chosen_targets)
+    if("d3d12" IN_LIST HEWN_BUILT_TARGETS)
         hewn_test_program(hewn_d3d12_tests hewn::hewn gpu/d3d12_test.cpp)
         target_link_libraries(hewn_d3d12_tests PRIVATE d3d12 dxgi dxguid psapi)
         hewn_add_test(d3d12 windows COMMAND hewn_d3d12_tests)
@@ -54,7 +54,7 @@ endforeach()
 hewn_add_test(gpu.opencl.devices posix COMMAND hewn_gpu_tests --gtest_filter=FakeOpenCl.*
     PROPERTIES ENVIRONMENT LD_LIBRARY_PATH=${fakes})
 set(never_skipped gpu.common gpu.no_driver gpu.opencl.devices)
-if(chosen_targets MATCHES "cuda")
+if(HEWN_BUILT_TARGETS MATCHES "cuda")
     hewn_add_test(gpu.cuda posix COMMAND hewn_gpu_tests --gtest_filter=FakeCuda.*:Cuda.*
         PROPERTIES ENVIRONMENT LD_LIBRARY_PATH=${fakes})
     hewn_add_test(gpu.cuda.no_device posix
@@ -70,7 +70,7 @@ if(chosen_targets MATCHES "cuda")
             ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR} ${CMAKE_CURRENT_BINARY_DIR}/gpu_sh)
     endif()
 
-    set(cuda_targets ${chosen_targets})
+    set(cuda_targets ${HEWN_BUILT_TARGETS})
     list(FILTER cuda_targets INCLUDE REGEX "^cuda")
     hewn_add_test(ptxas posix COMMAND ${CMAKE_CURRENT_LIST_DIR}/ptxas_test.sh
         ${HEWN_GENERATED_DIR}/gpu ${cuda_targets}

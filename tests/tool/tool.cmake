@@ -6,16 +6,16 @@ if(TARGET hewn_cli)
     hewn_add_test(conformance main quick EACH_CPU COMMAND hewn_cli conformance ${cases})
     set(no_gpu SKIP_REGULAR_EXPRESSION "cannot run here|${old_pocl}|\
 error: (CUDA|OpenCL): (no (CUDA|OpenCL) driver|the driver has no device)")
-    foreach(target IN LISTS chosen_targets)
-        hewn_get(target ${target} DEVICE)
+    foreach(target IN LISTS HEWN_BUILT_TARGETS)
+        set(device ${HEWN_TARGET_${target}_DEVICE})
         set(on)
         set(quick quick)
-        if(target_DEVICE)
+        if(device)
             set(quick)
-            set(on --device ${target_DEVICE})
+            set(on --device ${device})
         endif()
         # Wine has no driver for it; of OpenCL it passes on the system's.
-        if(WIN32 AND target_DEVICE STREQUAL "cuda")
+        if(WIN32 AND device STREQUAL "cuda")
             continue()
         endif()
         hewn_add_test(conformance.${target} main ${quick} COMMAND hewn_cli conformance ${cases}
@@ -25,9 +25,9 @@ error: (CUDA|OpenCL): (no (CUDA|OpenCL) driver|the driver has no device)")
     # A program with one wrong constant in one kernel, of the first target that has it. Of Windows'
     # build the kernels are in the DLL: a wrong one, with the tool beside it.
     set(planted)
-    foreach(target IN LISTS chosen_targets)
-        hewn_get(target ${target} DEVICE)
-        if(target_DEVICE OR NOT "quantize_linear_f32_u8" IN_LIST chosen_signatures)
+    foreach(target IN LISTS HEWN_BUILT_TARGETS)
+        set(device ${HEWN_TARGET_${target}_DEVICE})
+        if(device OR NOT "quantize_linear_f32_u8" IN_LIST HEWN_BUILT_SIGNATURES)
             continue()
         endif()
         set(wrong quantize_linear_f32_u8__${target})
@@ -79,7 +79,7 @@ error: (CUDA|OpenCL): (no (CUDA|OpenCL) driver|the driver has no device)")
         endif()
         hewn_add_test(verify main quick COMMAND ${HEWN_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/verify_test.py
             $<TARGET_FILE:hewn_cli> ${planted})
-        if("opencl" IN_LIST chosen_targets)
+        if("opencl" IN_LIST HEWN_BUILT_TARGETS)
             hewn_add_test(verify.opencl main
                 COMMAND hewn_cli verify --device opencl --operator add --cases 20
                 PROPERTIES ${no_gpu})

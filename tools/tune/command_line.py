@@ -64,7 +64,7 @@ def built_in_optimisers(text):
 def add_selection(parser, build_dir):
     """Which kernels, and the folders they are built from."""
     parser.add_argument("--target", default="auto",
-                        help="a target of generators/targets.cmake; auto (the default): for each "
+                        help="a target of lists/targets.py; auto (the default): for each "
                              "signature the best that this machine runs; export-space: all")
     parser.add_argument("--op", action="append", default=[],
                         help="an operator; may be repeated; default: all")

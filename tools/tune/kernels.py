@@ -29,12 +29,12 @@ class Kernel:
 
     @property
     def full_name(self):
-        """What the expressions of generators/knobs.cmake match, of a plan too."""
+        """What the expressions of lists/knobs.py match, of a plan too."""
         return f"{self.variant}__{self.form}"
 
     def family(self, tuning):
         """The name of the file for a target without its own: the longest beginning of its name that
-        has one (cmake/Tuning.cmake)."""
+        has one (lists/tuning.py)."""
         words = self.target.split("_")
         names = ["_".join(words[:n]) for n in range(len(words) - 1, 0, -1)]
         found = next((name for name in names if (tuning / f"{name}.json").exists()), None)

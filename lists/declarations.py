@@ -1,0 +1,402 @@
+"""The words that the lists are written in.
+
+Each declaration checks itself when it is made, and remembers the line of the list on which it
+stands, so that every error can name it:
+
+    lists/operators.py:57: level 3.0: 'u33' is no data type; these are: f32 f16 ...
+"""
+
+from __future__ import annotations
+
+import difflib
+import pathlib
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NoReturn, TypeVar
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+
+
+class Mistake(Exception):
+    """A mistake in a list, a tuning file or an option. The text says where, what and what is expected."""
+
+
+class Declaration:
+    """Base class of everything that stands on a line of a list."""
+
+    name: str
+
+    def __post_init__(self) -> None:
+        frame = sys._getframe(1)
+        while frame.f_back and frame.f_globals.get("__name__") == __name__:
+            frame = frame.f_back
+        file = pathlib.Path(frame.f_code.co_filename)
+        file = file.relative_to(ROOT) if file.is_relative_to(ROOT) else file
+        self.where = f"{file}:{frame.f_lineno}"
+        self.check()
+
+    def check(self) -> None:
+        """Fails if the declaration makes no sense, whatever the others say."""
+
+    def fail(self, message: str) -> NoReturn:
+        kind = type(self).__name__
+        kind = re.sub("(?<=[a-z])([A-Z])", r" \1", kind).lower()
+        raise Mistake(f"{self.where}: {kind} {self.name}: {message}")
+
+    def must_be(self, what: str, words: Iterable[str], known: Iterable[str]) -> None:
+        """Fails if one of the words is not known."""
+        known = list(known)
+        for word in words:
+            if word not in known:
+                self.fail(f"'{word}' is no {what}; these are: {' '.join(known)}")
+
+
+D = TypeVar("D", bound=Declaration)
+
+
+def by_name(declarations: Sequence[D]) -> dict[str, D]:
+    """The declarations by their names, of which there must be no two alike."""
+    found: dict[str, D] = {}
+    for one in declarations:
+        if one.name in found:
+            one.fail(f"{found[one.name].where} has the same name")
+        found[one.name] = one
+    return found
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The known word that was probably meant."""
+    return next(iter(difflib.get_close_matches(word, list(known), 1)), None)
+
+
+# ---- Data types, signatures and feature levels ----
+
+
+@dataclass(eq=False)
+class DataType(Declaration):
+    """`name` is the word for it in signatures: a letter for the kind, then the number of bits.
+    `directml_name` and `number` are those of DML_TENSOR_DATA_TYPE. Types of less than 8 bits share
+    bytes in memory and are computed by the kernels of the 8-bit type of their sign."""
+
+    name: str
+    directml_name: str
+    number: int
+
+    def check(self) -> None:
+        found = re.fullmatch("([a-z]+)([0-9]+)", self.name)
+        if not found:
+            self.fail("a type is named by its kind and its bits, such as f32")
+        self.kind, self.bits = found[1], int(found[2])
+
+
+@dataclass(frozen=True)
+class Signature:
+    """The data types that tell an operator's kernels apart: f32_u8 is from f32 to u8."""
+
+    types: tuple[DataType, ...]
+
+    def __str__(self) -> str:
+        return "_".join(one.name for one in self.types)
+
+    @property
+    def input(self) -> DataType:
+        return self.types[0]
+
+    @property
+    def output(self) -> DataType:
+        return self.types[-1]
+
+    def has(self, name: str) -> bool:
+        return any(one.name == name for one in self.types)
+
+
+def level_number(level: str) -> str:
+    """6.2 as DML_FEATURE_LEVEL has it, 0x6200; `hewn` above all of DirectML's; no level as 0."""
+    if level in ("", "hewn"):
+        return "0x10000" if level else "0"
+    major, minor = map(int, level.split("."))
+    return hex(major << 12 | minor << 8)
+
+
+# ---- Operators ----
+
+
+@dataclass(eq=False)
+class Tensor(Declaration):
+    """A tensor of an operator's description.
+
+    like: it has the type of that tensor. integers: or this type, where that tensor has integers.
+    optional: it may be left out from that feature level on.
+    one: it has one element. Otherwise it has the sizes of the first tensor.
+    blocks: its sizes may also divide those of the first tensor; an element then serves a block.
+    middle: if it is absent it is not 0 but, for an unsigned type, the middle of the range.
+    mixed: from hewn's own level on, it may have the other float type than the tensor that it is
+        `like`. The kernel is that of f32 then, and f16 is converted."""
+
+    name: str
+    role: Literal["data", "scale", "zero_point", "output"]
+    like: str = ""
+    integers: str = ""
+    optional: str = ""
+    one: bool = False
+    blocks: bool = False
+    middle: bool = False
+    mixed: bool = False
+
+    def check(self) -> None:
+        self.must_be("role", [self.role], ["data", "scale", "zero_point", "output"])
+
+
+@dataclass(eq=False)
+class Attribute(Declaration):
+    """A choice that stands after the tensors in the operator's description, a number of 4 bytes.
+
+    since: the feature level that has it. Lower levels know only the first value, 0.
+    values: {word: (name, ONNX's number)} in the order of their numbers, from 0 on. ONNX's
+        attribute has the same name."""
+
+    name: str
+    since: str
+    values: Mapping[str, tuple[str, int]]
+
+
+@dataclass(eq=False)
+class Level(Declaration):
+    """What the operator allows from that feature level on.
+
+    dimensions: the least and the greatest number of dimensions.
+    types: {tensor: words} for each tensor that is `like` no other."""
+
+    name: str
+    dimensions: tuple[int, int]
+    types: Mapping[str, str]
+
+    def words(self, tensor: str) -> list[str]:
+        return self.types.get(tensor, "").split()
+
+
+@dataclass(eq=False)
+class Form(Declaration):
+    """One way to compute an operator: a compiled function for each of the operator's variants,
+    made by the generator <operator>_<form>.
+
+    steps: the ways in which it can be called, the most frequent first. Each has a digit for each
+        input that the generator passes to schedule_rows: 1 if the input steps along the row, 0 if
+        it is constant in the row. Plans use the steps of the operator's first form, whose inputs
+        are the operands. A GPU's form has digits only for inputs that vary.
+    only: the signatures that have the form.
+    needs: the form exists only on targets with this feature.
+    without: features of a target that the form is compiled without.
+    since: the form exists only in builds that have this feature level.
+    of: the function is that operator's, with the same form, signature and knobs. If that operator
+        is built too, the function is built once.
+    gpu: the form is for targets with a device, and for no others (generators/gpu.h).
+    llvm_args: {regular expression: arguments}. LLVM gets the arguments (HL_LLVM_ARGS) when it
+        compiles a function whose <signature>__<target> matches."""
+
+    name: str
+    steps: str = ""
+    only: Callable[[Signature], bool] | None = None
+    needs: str = ""
+    without: tuple[str, ...] = ()
+    since: str = ""
+    of: str = ""
+    gpu: bool = False
+    llvm_args: Mapping[str, str] = field(default_factory=dict)
+
+    def check(self) -> None:
+        self.must_be("step", set("".join(self.steps.split())), "01")
+
+    def arguments_for_llvm(self, signature: Signature, target: str) -> str:
+        for expression, arguments in self.llvm_args.items():
+            if re.search(expression, f"{signature}__{target}"):
+                return arguments
+        return ""
+
+
+@dataclass(eq=False)
+class Operator(Declaration):
+    """An operator. Its kernels are in generators/<name>.cpp, and runtime/cpu/<name>.cpp decides
+    how the CPU runs them.
+
+    number: of hewn_operator_type. command: of the command line. onnx: the node of the same formula.
+    tensors: in DirectML's order, the outputs last. If there are several outputs, the first has an
+        element for each element of the input.
+    signature: the tensors whose types tell its kernels apart.
+    levels: the newest first.
+    in_place: the output may lie on an input that has the same strides.
+    wraps: kernels of signed types serve the unsigned types of the same width too.
+    one_width: all types of a signature have the same width.
+    kernels: the operator whose kernels compute it. It then has neither forms nor files of its own."""
+
+    name: str
+    number: int
+    command: str
+    onnx: str
+    formula: str
+    tensors: Sequence[Tensor]
+    signature: Sequence[str]
+    levels: Sequence[Level]
+    forms: Sequence[Form] = ()
+    attributes: Sequence[Attribute] = ()
+    in_place: bool = False
+    wraps: bool = False
+    one_width: bool = False
+    kernels: str = ""
+
+    def check(self) -> None:
+        self.tensor = by_name(self.tensors)
+        self.form = by_name(self.forms)
+        by_name(self.levels)
+        by_name(self.attributes)
+        if bool(self.kernels) == bool(self.forms):
+            self.fail("it needs either forms or another operator's kernels")
+        self.must_be("tensor of it", self.signature, self.tensor)
+        for tensor in self.tensors:
+            tensor.must_be(f"tensor of {self.name}", [tensor.like] if tensor.like else [], self.tensor)
+        free = [tensor.name for tensor in self.tensors if not tensor.like]
+        for level in self.levels:
+            level.must_be("tensor with types of its own", level.types, free)
+            level.must_be("tensor of this level, which needs one", free, level.types)
+
+    @property
+    def directml_name(self) -> str:
+        return self.name.upper()
+
+    def index(self, tensor: str) -> int:
+        """Its place among the tensors; -1 of no tensor."""
+        return list(self.tensor).index(tensor) if tensor else -1
+
+
+@dataclass(eq=False)
+class OnnxNode(Declaration):
+    """A node that an operator computes in an ONNX model.
+
+    versions: the opsets that changed the node and whose meaning is the operator's.
+    between: the operator stands for four nodes, two DequantizeLinear, this one and a
+        QuantizeLinear."""
+
+    operator: str
+    domain: str
+    name: str
+    versions: Sequence[int]
+    between: bool = False
+
+
+# ---- Targets, knobs and chips ----
+
+
+@dataclass(eq=False)
+class Target(Declaration):
+    """What kernels are compiled for. lists/targets.py explains the members."""
+
+    name: str
+    rank: int
+    arch: str = ""
+    features: str = ""
+    probe: str = ""
+    base: str = ""
+    f16_features: str = ""
+    always: str = ""
+    march: str = ""
+    device: Literal["", "cuda", "opencl", "d3d12"] = ""
+    system: str = ""
+    only: Callable[[str, Signature], bool] | None = None
+
+    def check(self) -> None:
+        if bool(self.arch) == bool(self.device):
+            self.fail("it needs either an arch or a device")
+        self.must_be("device", [self.device], ["", "cuda", "opencl", "d3d12"])
+
+    def inherit(self, above: Mapping[str, Target]) -> None:
+        """Puts the features and probes of its base before its own. `above`: the targets before it."""
+        if self.base:
+            self.must_be("target above it", [self.base], above)
+            self.features = f"{above[self.base].features} {self.features}"
+            self.probe = f"{above[self.base].probe} {self.probe}"
+            self.base = ""
+
+    @property
+    def capability(self) -> str:
+        """CUDA's compute capability; 0 of other targets."""
+        found = re.search(r"cuda_capability_(\d+)(\d)", self.features)
+        return f"{found[1]}.{found[2]}" if found else "0"
+
+
+@dataclass(eq=False)
+class Knob(Declaration):
+    """A parameter that tuning/<target>.json sets. lists/knobs.py explains the members."""
+
+    name: str
+    values: Sequence[int | str]
+    meaning: str
+    kind: Literal["kernel", "plan", "gpu"] = "kernel"
+    kernels: str = ""
+    by_hand: bool = False
+
+    def check(self) -> None:
+        self.must_be("kind of knob", [self.kind], ["kernel", "plan", "gpu"])
+        self.words = [str(value) for value in self.values]
+
+
+@dataclass(eq=False)
+class Constraint(Declaration):
+    """A condition on the knobs of kernels. lists/knobs.py explains the members."""
+
+    kernels: str
+    condition: str
+    why: str
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return f"({self.condition})"
+
+
+@dataclass(eq=False)
+class Chip(Declaration):
+    """A kind of processor. lists/chips.py explains the members. "kNewest" and the like are constants
+    of runtime/dispatch/chip.h."""
+
+    name: str
+    amd: tuple[int, int | str] = (0, "kNewest")
+    avx512_in_halves: bool = False
+    stream_prefetch: tuple[str, int | str] = ("All", "kNoInputs")
+    kernel_prefetch: tuple[int, int, int] = (0, 0, 0)
+    tile_prefetch_from: int | str = "kNever"
+    beside_prefetch_from: int | str = "kNever"
+    tall_tile_columns_apart: int = 0
+    kept_below: int = 0
+
+    def check(self) -> None:
+        self.must_be("set of caches", [self.stream_prefetch[0]], ["All", "L2", "L1Alone"])
+
+
+# ---- Functions that the runtime calls around kernels ----
+
+
+@dataclass(eq=False)
+class Stage(Declaration):
+    """A function that converts elements on a GPU. lists/helpers.py explains the members."""
+
+    name: str
+    operators: Sequence[str]
+    steps: str = ""
+
+
+@dataclass(eq=False)
+class Transposition(Declaration):
+    """A function that transposes elements on a CPU. lists/helpers.py explains the members."""
+
+    element: str
+    bytes: int
+    target: str = ""
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return f"transpose_{self.element}" + (f"__{self.target}" if self.target else "")
+
+    @property
+    def bits(self) -> int:
+        return int(self.element[1:])

@@ -1,0 +1,482 @@
+"""The texts of the files that a build has from the lists, in generated/ of the build tree.
+
+    include/*.inc       X-macros for the runtime, the tests and the tools
+    operators.json      the operator table for programs in other languages
+    public/hewn/operators.hpp   a part of hewn.hpp
+    kernels.json        for the tuner
+    objects.txt         one line for each object that the generators make, for cmake/Kernels.cmake
+    build.cmake         what else CMake asks of the lists
+
+Each function's comment has the macros of its file. A file of macros defines those that the program
+which includes it has not defined, and defines none after its end."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+
+from lists.build import Build, Kernel, Variant, signatures_of
+from lists.chips import CHIPS
+from lists.data_types import DATA_TYPES, FEATURE_LEVELS
+from lists.declarations import Attribute, Operator, Tensor, level_number
+from lists.knobs import CONSTRAINTS, KNOBS
+from lists.onnx_nodes import ONNX_NODES
+from lists.operators import OPERATORS
+
+# Kernels of these Halide features do without what the runtime has proven before it calls them.
+SHIPPED = ("no_asserts", "no_bounds_query")
+
+
+def cxx_bool(flag: bool) -> str:
+    return str(flag).lower()
+
+
+def snake_case(name: str) -> str:
+    """OutputScaleTensor as output_scale_tensor."""
+    return re.sub("([A-Z])", r"_\1", name).lower()[1:]
+
+
+def camel_case(name: str) -> str:
+    """quantize_linear as QuantizeLinear."""
+    return "".join(word[:1].upper() + word[1:] for word in name.split("_"))
+
+
+def x_macros(macros: str, lines: Sequence[str]) -> str:
+    names = macros.split()
+    head = "".join(f"#ifndef {name}\n#define {name}(...)\n#endif\n" for name in names)
+    tail = "".join(f"#undef {name}\n" for name in names)
+    return "// Written by lists/generate.py.\n" + head + "".join(f"{line}\n" for line in lines) + tail
+
+
+# ---- The operator table ----
+
+
+def types_inc(build: Build) -> str:
+    """HEWN_TYPE(word, name, number, bits); HEWN_LEVEL(name, "word", number), such as (6_2, "6.2",
+    0x6200); HEWN_BUILT_LEVEL(number), of the build's newest level."""
+    lines = [f"HEWN_TYPE({t.name}, {t.directml_name}, {t.number}, {t.bits})" for t in DATA_TYPES]
+    for level in FEATURE_LEVELS:
+        name = level.replace(".", "_").upper()
+        lines.append(f'HEWN_LEVEL({name}, "{level}", {level_number(level)})')
+    lines.append(f"HEWN_BUILT_LEVEL({level_number(build.options.feature_level)})")
+    return x_macros("HEWN_TYPE HEWN_LEVEL HEWN_BUILT_LEVEL", lines)
+
+
+def operators_inc() -> str:
+    """HEWN_OPERATOR(operator, kernels, number, name, command, "formula", "onnx", in_place, wraps,
+    one_width, (signature), (tensors), (levels)), in which
+    HEWN_TENSOR(name, member, role, like, integers, optional_from, one, blocks, middle, mixed) is a
+    tensor, and HEWN_LEVEL(number, least, most, types...) a level, the newest first, with the types
+    of each tensor, `none` where it is like another. `like` and the signature are tensors' indices."""
+    lines = []
+    for operator in OPERATORS:
+        tensors = "".join(f"    {tensor_macro(operator, tensor)}\n" for tensor in operator.tensors)
+        levels = ""
+        for level in operator.levels:
+            types = ", ".join(" | ".join(level.words(tensor.name)) or "none" for tensor in operator.tensors)
+            least, most = level.dimensions
+            levels += f"    HEWN_LEVEL({level_number(level.name)}, {least}, {most}, {types})\n"
+        words = [
+            operator.name,
+            operator.kernels or operator.name,
+            str(operator.number),
+            operator.directml_name,
+            operator.command,
+            f'"{operator.formula}"',
+            f'"{operator.onnx}"',
+            *map(cxx_bool, (operator.in_place, operator.wraps, operator.one_width)),
+            "(" + ", ".join(str(operator.index(name)) for name in operator.signature) + ")",
+        ]
+        lines.append(f"HEWN_OPERATOR({', '.join(words)},\n  (\n{tensors}  ),\n  (\n{levels}  ))")
+    return x_macros("HEWN_OPERATOR HEWN_TENSOR HEWN_LEVEL", lines)
+
+
+def tensor_macro(operator: Operator, tensor: Tensor) -> str:
+    words = [
+        tensor.name,
+        snake_case(tensor.name),
+        tensor.role,
+        str(operator.index(tensor.like)),
+        tensor.integers or "none",
+        level_number(tensor.optional),
+        *map(cxx_bool, (tensor.one, tensor.blocks, tensor.middle, tensor.mixed)),
+    ]
+    return f"HEWN_TENSOR({', '.join(words)})"
+
+
+def attributes_inc() -> str:
+    """HEWN_ATTRIBUTE(operator, number, attribute, level, values), in which HEWN_VALUE(word, name,
+    ONNX's number) is a value, from 0 on."""
+    lines = []
+    for operator in OPERATORS:
+        for attribute in operator.attributes:
+            values = "".join(
+                f" HEWN_VALUE({word}, {name}, {number})" for word, (name, number) in attribute.values.items()
+            )
+            words = [operator.name, str(operator.number), attribute.name, level_number(attribute.since)]
+            lines.append(f"HEWN_ATTRIBUTE({', '.join(words)},{values})")
+    return x_macros("HEWN_ATTRIBUTE HEWN_VALUE", lines)
+
+
+def onnx_inc() -> str:
+    """HEWN_ONNX_NODE(type, "domain", "name", between, versions...)."""
+    lines = []
+    for node in ONNX_NODES:
+        words = [
+            f"HEWN_OPERATOR_{node.operator.upper()}",
+            f'"{node.domain}"',
+            f'"{node.name}"',
+            cxx_bool(node.between),
+            *map(str, node.versions),
+        ]
+        lines.append(f"HEWN_ONNX_NODE({', '.join(words)})")
+    return x_macros("HEWN_ONNX_NODE", lines)
+
+
+def json_lines(values: Sequence[object], indent: str) -> str:
+    """A JSON list with a line for each value."""
+    return "[" + ",".join(f"\n{indent}{json.dumps(value)}" for value in values) + "]"
+
+
+def operators_json() -> str:
+    """The operator table. A row has the members of lists.declarations.Operator."""
+    rows = []
+    for operator in OPERATORS:
+        row = {
+            "name": operator.name,
+            "number": operator.number,
+            "directml": operator.directml_name,
+            "command": operator.command,
+            "formula": operator.formula,
+            "onnx": operator.onnx,
+            "in_place": operator.in_place,
+            "one_width": operator.one_width,
+            "signature": [operator.index(name) for name in operator.signature],
+            "kernels": operator.kernels or operator.name,
+            "signatures": [str(signature) for signature in signatures_of(operator)],
+        }
+        tensors = [
+            {
+                "name": tensor.name,
+                "role": tensor.role,
+                "like": operator.index(tensor.like),
+                "integers": tensor.integers,
+                "optional_from": tensor.optional,
+                "one_element": tensor.one,
+                "blocks": tensor.blocks,
+                "middle": tensor.middle,
+                "mixed": tensor.mixed,
+            }
+            for tensor in operator.tensors
+        ]
+        attributes = [{"name": a.name, "from": a.since, "values": list(a.values)} for a in operator.attributes]
+        levels = [
+            {
+                "level": level.name,
+                "ranks": level.dimensions,
+                "types": {t.name: level.words(t.name) for t in operator.tensors if level.words(t.name)},
+            }
+            for level in operator.levels
+        ]
+        rows.append(
+            f'{json.dumps(row)[:-1]},\n  "tensors": {json_lines(tensors, "    ")},\n'
+            f'  "attributes": {json_lines(attributes, "    ")},\n  "levels": {json_lines(levels, "    ")}}}'
+        )
+    return "[\n" + ",\n".join(rows) + "\n]\n"
+
+
+OPERATORS_HPP = """\
+// A part of hewn.hpp, written by lists/generate.py from hewn's operator table: each operator's
+// description, which owns its tensors', and its compile(). hewn.h documents the operators.
+#ifndef HEWN_HEWN_HPP
+#error "include hewn/hewn.hpp"
+#endif
+
+"""
+DESCRIPTION = """\
+// {directml}: hewn_{name}_desc.
+struct {camel}Desc {{
+{members}}};
+// hewn_compile of it.
+inline Operator compile(const {camel}Desc &desc, const CompileOptions &options = {{}},
+                        const Device *device = nullptr) {{
+    return compile(HEWN_OPERATOR_{directml},
+                   {{{tensors}}},
+                   options, device{attributes});
+}}
+
+"""
+
+
+def operators_hpp() -> str:
+    text = OPERATORS_HPP
+    for operator in OPERATORS:
+        members = "".join(map(tensor_member, operator.tensors)) + "".join(map(attribute_member, operator.attributes))
+        tensors = [f"detail::pointer(desc.{snake_case(tensor.name)})" for tensor in operator.tensors]
+        attributes = [f"static_cast<int32_t>(desc.{attribute.name})" for attribute in operator.attributes]
+        text += DESCRIPTION.format(
+            name=operator.name,
+            directml=operator.directml_name,
+            camel=camel_case(operator.name),
+            members=members,
+            tensors=",\n                    ".join(tensors),
+            attributes=f", {{{', '.join(attributes)}}}" if attributes else "",
+        )
+    return text
+
+
+def tensor_member(tensor: Tensor) -> str:
+    kind = "OptionalTensorDesc" if tensor.optional else "TensorDesc"
+    return f"    {kind} {snake_case(tensor.name)};  // {tensor.name}\n"
+
+
+def attribute_member(attribute: Attribute) -> str:
+    kind = camel_case(attribute.name)
+    default = next(iter(attribute.values.values()))[0]
+    return f"    {kind} {attribute.name} = {kind}::{default};  // ONNX's attribute\n"
+
+
+# ---- What the build has ----
+
+
+def variants_inc(build: Build) -> str:
+    """HEWN_VARIANT(operator, signature, target, forms), in which HEWN_FORM(entry, form, steps) is a
+    form: the symbol to call, and its steps as a mask."""
+    lines = []
+    for variant in build.variants:
+        forms = "".join(
+            f" HEWN_FORM({kernel.entry}, {kernel.form.name}, {mask(kernel.form.steps)})"
+            for kernel in variant.kernels.values()
+        )
+        words = [variant.operator.name, str(variant.signature), variant.target.name]
+        lines.append(f"HEWN_VARIANT({', '.join(words)},{forms})")
+    return x_macros("HEWN_VARIANT HEWN_FORM", lines)
+
+
+def mask(steps: str) -> str:
+    """The steps of a form as a set of bits: a step's bit is the binary number of its digits."""
+    return " | ".join(f"1u << 0b{step}" for step in steps.split()) or "0"
+
+
+def plans_inc(build: Build) -> str:
+    """HEWN_PLAN(variant, knobs), in which HEWN_PLAN_KNOB(knob, value) is a knob of its plans, in the
+    order of plan_knobs.inc."""
+    lines = []
+    for variant in build.variants:
+        knobs = " ".join(f"HEWN_PLAN_KNOB({name}, {value})" for name, value in variant.plan.items())
+        lines.append(f"HEWN_PLAN({variant.name}, {knobs})")
+    return x_macros("HEWN_PLAN HEWN_PLAN_KNOB", lines)
+
+
+def plan_knobs_inc() -> str:
+    """HEWN_PLAN_KNOB(knob, default) for each knob of a plan."""
+    return x_macros(
+        "HEWN_PLAN_KNOB",
+        [f"HEWN_PLAN_KNOB({knob.name}, {knob.words[0]})" for knob in KNOBS if knob.kind == "plan"],
+    )
+
+
+def targets_inc(build: Build) -> str:
+    """In ascending rank: HEWN_TARGET(name, rank, "halide target", probes) for each target of a CPU,
+    in which HEWN_PROBE("feature") is a probe; HEWN_GPU_TARGET(name, rank, "halide target", device,
+    capability) for each of a GPU, with CUDA's capability as 7.5, else 0."""
+    lines = []
+    for target in build.targets:
+        words = f'{target.name}, {target.rank}, "{build.halide_target(target)}"'
+        if target.device:
+            lines.append(f"HEWN_GPU_TARGET({words}, HEWN_DEVICE_{target.device.upper()}, {target.capability})")
+        else:
+            probes = " ".join(f'HEWN_PROBE("{feature}")' for feature in target.probe.split())
+            lines.append(f"HEWN_TARGET({words}, {probes})")
+    return x_macros("HEWN_TARGET HEWN_PROBE HEWN_GPU_TARGET", lines)
+
+
+def chips_inc() -> str:
+    """HEWN_CHIP(name, columns...), in the order of runtime/dispatch/chip.h."""
+    lines = []
+    for chip in CHIPS:
+        words = [
+            chip.name,
+            cxx_bool(chip.avx512_in_halves),
+            *chip.stream_prefetch,
+            *chip.kernel_prefetch,
+            chip.tile_prefetch_from,
+            chip.beside_prefetch_from,
+            chip.tall_tile_columns_apart,
+            chip.kept_below,
+            *chip.amd,
+        ]
+        lines.append(f"HEWN_CHIP({', '.join(map(str, words))})")
+    return x_macros("HEWN_CHIP", lines)
+
+
+def transpositions_inc(build: Build) -> str:
+    """HEWN_TRANSPOSITION(entry, bits, bytes, rank) for targets of that rank and above, the lowest
+    rank first."""
+    return x_macros(
+        "HEWN_TRANSPOSITION",
+        [
+            f"HEWN_TRANSPOSITION(hewnk_{one.name}_argv, {one.bits}, {one.bytes}, {rank})"
+            for one, rank in build.transpositions
+        ],
+    )
+
+
+def stages_inc(build: Build) -> str:
+    """HEWN_STAGE(entry, name, device, steps) for each stage of a kind of GPU."""
+    return x_macros(
+        "HEWN_STAGE",
+        [
+            f"HEWN_STAGE(hewnk_stage_{stage.name}__{target.name}_argv, {stage.name}, "
+            f"HEWN_DEVICE_{target.device.upper()}, 0b0{stage.steps})"
+            for stage, target in build.stages
+        ],
+    )
+
+
+# ---- For CMake ----
+
+
+def objects_txt(build: Build) -> str:
+    """A line for each object that the generators make: its name, the kind of device or `cpu`, the
+    arguments for LLVM, the generator, the function, and the generator's arguments. The first of
+    these is the target, to which CMake adds a flavour's features. Words with spaces are quoted."""
+    lines = []
+
+    def add(name: str, device: str, llvm_args: str, generator: str, function: str, *arguments: str) -> None:
+        words = [name, device or "cpu", llvm_args, generator, function, *arguments]
+        lines.append(" ".join(f'"{word}"' if " " in word or not word else word for word in words))
+
+    for transposition, _ in build.transpositions:
+        target = next((one for one in build.possible_targets if one.name == transposition.target), None)
+        halide_target = build.halide_target(target) if target else build.lowest_halide_target
+        add(
+            transposition.name,
+            "",
+            "",
+            "transpose",
+            f"hewnk_{transposition.name}",
+            f"target={compiled_for(halide_target)}",
+            f"signature={transposition.element}",
+            f"bytes={transposition.bytes}",
+        )
+    for stage, target in build.stages:
+        name = f"stage_{stage.name}__{target.name}"
+        add(
+            name,
+            target.device,
+            "",
+            f"stage_{stage.name}",
+            f"hewnk_{name}",
+            f"target={compiled_for(build.halide_target(target))}",
+            *([f"layouts={stage.steps}"] if stage.steps else []),
+        )
+    for kernel in build.kernels:
+        if kernel.owner is kernel:
+            add(
+                kernel.name,
+                kernel.variant.target.device,
+                kernel.llvm_args,
+                kernel.generator,
+                kernel.function,
+                f"target={compiled_for(kernel.halide_target)}",
+                f"signature={kernel.variant.signature}",
+                *([f"layouts={kernel.form.steps}"] if kernel.form.steps else []),
+                *(f"{name}={value}" for name, value in kernel.knobs.items()),
+            )
+    return "".join(f"{line}\n" for line in lines)
+
+
+def compiled_for(halide_target: str, *flavour: str) -> str:
+    """The target that a generator gets."""
+    return "-".join([halide_target, "no_runtime", "user_context", *flavour])
+
+
+def build_cmake(build: Build) -> str:
+    """HEWN_BUILT_SIGNATURES, HEWN_BUILT_TARGETS, HEWN_HAS_GPUS, and of each built target
+    HEWN_TARGET_<name>_DEVICE, _MARCH and _PROBE."""
+    text = f"set(HEWN_BUILT_SIGNATURES {' '.join(build.signatures)})\n"
+    text += f"set(HEWN_BUILT_TARGETS {' '.join(target.name for target in build.targets)})\n"
+    text += f"set(HEWN_HAS_GPUS {str(any(target.device for target in build.targets)).upper()})\n"
+    for target in build.targets:
+        text += f'set(HEWN_TARGET_{target.name}_DEVICE "{target.device}")\n'
+        text += f'set(HEWN_TARGET_{target.name}_MARCH "{target.march}")\n'
+        text += f"set(HEWN_TARGET_{target.name}_PROBE {target.probe})\n"
+    return text
+
+
+# ---- For the tuner ----
+
+
+def kernels_json(build: Build, settings: Mapping[str, str]) -> str:
+    """The settings of the build, the knobs with their values, meanings and constraints, and the
+    kernels: those of CPUs, and those of GPUs, which the tuner does not search."""
+    kinds = ("kernel", "plan", "gpu")
+    table = {
+        **settings,
+        "knobs": {kind: {knob.name: knob.words for knob in KNOBS if knob.kind == kind} for kind in kinds},
+        "meanings": {knob.name: knob.meaning for knob in KNOBS},
+        "limited": {knob.name: knob.kernels for knob in KNOBS if knob.kernels},
+        "constraints": [{"kernels": one.kernels, "condition": one.condition, "why": one.why} for one in CONSTRAINTS],
+        "by_hand": [knob.name for knob in KNOBS if knob.by_hand],
+    }
+    kernels: dict[str, list[object]] = {"kernels": [], "gpu_kernels": []}
+    for variant in build.variants:
+        # The tuner's problems have one output, with all elements.
+        if not variant.operator.tensors[-1].one:
+            on = "gpu_kernels" if variant.target.device else "kernels"
+            kernels[on] += [tuned_kernel(kernel) for kernel in variant.kernels.values() if kernel.owner is kernel]
+            if not variant.target.device:
+                kernels[on].append(tuned_plan(variant))
+    lists = "".join(f',\n "{name}": {json_lines(rows, "    ")}' for name, rows in kernels.items())
+    return f"{json.dumps(table, indent=1)[:-2]}{lists}}}\n"
+
+
+def tuned_kernel(kernel: Kernel) -> dict[str, object]:
+    return {
+        "operator": kernel.variant.operator.name,
+        "signature": str(kernel.variant.signature),
+        "target": kernel.variant.target.name,
+        "form": kernel.form.name,
+        "halide_target": compiled_for(kernel.halide_target, *SHIPPED),
+        "layouts": kernel.form.steps,
+        "llvm_args": kernel.llvm_args,
+        "knobs": kernel.knobs,
+    }
+
+
+def tuned_plan(variant: Variant) -> dict[str, object]:
+    """Plans are one more form to the tuner."""
+    return {
+        "operator": variant.operator.name,
+        "signature": str(variant.signature),
+        "target": variant.target.name,
+        "form": "plan",
+        "halide_target": compiled_for(variant.halide_target, *SHIPPED),
+        "layouts": "",
+        "llvm_args": "",
+        "knobs": variant.plan,
+    }
+
+
+def all_files(build: Build, settings: Mapping[str, str]) -> dict[str, str]:
+    """{path in generated/: text}. `settings`: what CMake knows and the tuner needs."""
+    return {
+        "include/types.inc": types_inc(build),
+        "include/operators.inc": operators_inc(),
+        "include/attributes.inc": attributes_inc(),
+        "include/onnx.inc": onnx_inc(),
+        "include/variants.inc": variants_inc(build),
+        "include/plans.inc": plans_inc(build),
+        "include/plan_knobs.inc": plan_knobs_inc(),
+        "include/targets.inc": targets_inc(build),
+        "include/chips.inc": chips_inc(),
+        "include/transpositions.inc": transpositions_inc(build),
+        "include/stages.inc": stages_inc(build),
+        "operators.json": operators_json(),
+        "public/hewn/operators.hpp": operators_hpp(),
+        "kernels.json": kernels_json(build, settings),
+        "objects.txt": objects_txt(build),
+        "build.cmake": build_cmake(build),
+    }

@@ -1,0 +1,309 @@
+"""The list of operators: what each is called, its tensors, the types that it takes, and the forms
+of its kernels. `declarations` explains the words."""
+
+from lists.declarations import Attribute, Form, Level, Operator, Signature, Tensor
+
+# ---- Which signatures have a form ----
+
+
+def from_8_bits(signature: Signature) -> bool:
+    return signature.input.bits == 8
+
+
+def from_f32(signature: Signature) -> bool:
+    return signature.input.name == "f32"
+
+
+def to_8_bits(signature: Signature) -> bool:
+    return signature.output.bits == 8
+
+
+def to_8_or_16_bits(signature: Signature) -> bool:
+    return signature.output.bits in (8, 16)
+
+
+def float_to_8_bits(signature: Signature) -> bool:
+    return signature.input.kind == "f" and to_8_bits(signature)
+
+
+INTEGERS = "i32 i16 i8 u32 u16 u8"
+VNNI = ("avx512_cannonlake", "avx512_zen4")
+# LLVM would join the products of a block's vectors, as they are packed together, and divide them
+# again, the last first. A Zen 1, whose prefetching follows ascending lines, would be slower
+# (docs/lab/performance.md#ascending-order).
+ASCENDING = {"^f32_.*__x86_64_avx2$": "-disable-vector-combine"}
+
+OPERATORS = [
+    Operator(
+        "add",
+        number=1,
+        command="add",
+        onnx="ai.onnx.Add",
+        formula="A + B; integers wrap",
+        in_place=True,
+        wraps=True,
+        tensors=[
+            Tensor("ATensor", "data"),
+            Tensor("BTensor", "data", like="ATensor"),
+            Tensor("OutputTensor", "output", like="ATensor"),
+        ],
+        signature=["ATensor"],
+        levels=[
+            Level("5.1", (1, 8), {"ATensor": "f32 f16 i64 i32 i16 i8 u64 u32 u16 u8"}),
+            Level("4.1", (1, 8), {"ATensor": "f32 f16 i64 i32 u64 u32"}),
+            Level("3.0", (1, 8), {"ATensor": "f32 f16 i32 u32"}),
+            Level("2.1", (4, 5), {"ATensor": "f32 f16 i32 u32"}),
+            Level("1.0", (4, 5), {"ATensor": "f32 f16"}),
+        ],
+        forms=[
+            Form("general", "11 10 01"),
+            Form("dense", "11", gpu=True),
+            Form("runs", "10", needs="cuda", gpu=True),
+            Form("strided", gpu=True),
+        ],
+    ),
+    Operator(
+        "quantize_linear",
+        number=2,
+        command="quantize",
+        onnx="ai.onnx.QuantizeLinear",
+        formula="clamp(round(IN / scale) + zero point), ties to even",
+        tensors=[
+            Tensor("InputTensor", "data"),
+            Tensor("ScaleTensor", "scale", like="InputTensor", integers="f32", mixed=True),
+            Tensor("ZeroPointTensor", "zero_point", like="OutputTensor", optional="6.2"),
+            Tensor("OutputTensor", "output"),
+        ],
+        # Of the input, the scale and their quotient (ONNX 23). Where it is not f32 the runtime
+        # divides, and the form `divide` does the rest.
+        attributes=[
+            Attribute(
+                "precision",
+                since="hewn",
+                values={"f32": ("FLOAT32", 1), "f16": ("FLOAT16", 10), "bf16": ("BFLOAT16", 16)},
+            ),
+        ],
+        signature=["InputTensor", "OutputTensor"],
+        levels=[
+            Level(
+                "hewn",
+                (1, 8),
+                {"InputTensor": "f32 f16 i32", "OutputTensor": "i8 u8 i16 u16 i32 u32 i4 u4 i2 u2"},
+            ),
+            Level("6.0", (1, 8), {"InputTensor": "f32 f16 i32", "OutputTensor": "i8 u8"}),
+            Level("3.0", (1, 8), {"InputTensor": "f32 i32", "OutputTensor": "i8 u8"}),
+            Level("2.1", (4, 4), {"InputTensor": "f32 i32", "OutputTensor": "i8 u8"}),
+            Level("1.0", (4, 4), {"InputTensor": "f32", "OutputTensor": "u8"}),
+        ],
+        forms=[
+            Form("divide", "100 110 111"),
+            # It is proven only for ties of 8 bits that a reciprocal rounds as division does.
+            Form("reciprocal", "1", only=to_8_bits, needs="fma", llvm_args=ASCENDING),
+            Form("columns", "1110 1111", only=to_8_bits, needs="avx2"),
+            Form("repeating", "1", only=to_8_bits, needs="avx2", llvm_args=ASCENDING),
+            Form("blocks", "1", only=float_to_8_bits, needs="avx2", since="6.3"),
+            # Outputs of 32 bits are rare.
+            Form("dense", "100", only=to_8_or_16_bits, gpu=True),
+            Form("runs", "100", only=to_8_or_16_bits, needs="cuda", gpu=True),
+            Form("strided", gpu=True),
+        ],
+    ),
+    Operator(
+        "dequantize_linear",
+        number=3,
+        command="dequantize",
+        onnx="ai.onnx.DequantizeLinear",
+        formula="(IN - zero point) * scale",
+        tensors=[
+            Tensor("InputTensor", "data"),
+            Tensor("ScaleTensor", "scale"),
+            Tensor("ZeroPointTensor", "zero_point", like="InputTensor", optional="6.2"),
+            Tensor("OutputTensor", "output", like="ScaleTensor", mixed=True),
+        ],
+        signature=["InputTensor", "OutputTensor"],
+        levels=[
+            Level("hewn", (1, 8), {"InputTensor": INTEGERS + " i4 u4 i2 u2", "ScaleTensor": "f32 f16"}),
+            Level("6.0", (1, 8), {"InputTensor": INTEGERS, "ScaleTensor": "f32 f16"}),
+            Level("3.0", (1, 8), {"InputTensor": INTEGERS, "ScaleTensor": "f32"}),
+            Level("2.1", (4, 4), {"InputTensor": INTEGERS, "ScaleTensor": "f32"}),
+            Level("1.0", (4, 4), {"InputTensor": "u8", "ScaleTensor": "f32"}),
+        ],
+        forms=[
+            Form("general", "100 110 111"),
+            Form("repeating", "1", needs="avx2"),
+            Form("blocks", "1", only=from_8_bits, needs="avx2", since="6.3"),
+            Form("dense", "100", gpu=True),
+            Form("runs", "100", needs="cuda", gpu=True),
+            Form("strided", gpu=True),
+        ],
+    ),
+    # The successors of the two above. DirectML's quantization type says whether there is a zero
+    # point; here its presence does.
+    Operator(
+        "quantize",
+        number=7,
+        command="dml-quantize",
+        onnx="ai.onnx.QuantizeLinear",
+        formula="clamp(round(IN / scale) + zero point), ties to even",
+        kernels="quantize_linear",
+        tensors=[
+            Tensor("InputTensor", "data"),
+            Tensor("ScaleTensor", "scale", like="InputTensor", blocks=True),
+            Tensor("ZeroPointTensor", "zero_point", like="OutputTensor", optional="6.3", blocks=True, middle=True),
+            Tensor("OutputTensor", "output"),
+        ],
+        signature=["InputTensor", "OutputTensor"],
+        levels=[
+            Level("6.3", (1, 8), {"InputTensor": "f32 f16", "OutputTensor": "i8 u8 i4 u4"}),
+        ],
+    ),
+    Operator(
+        "dequantize",
+        number=8,
+        command="dml-dequantize",
+        onnx="ai.onnx.DequantizeLinear",
+        formula="(IN - zero point) * scale",
+        kernels="dequantize_linear",
+        tensors=[
+            Tensor("InputTensor", "data"),
+            Tensor("ScaleTensor", "scale", blocks=True),
+            Tensor("ZeroPointTensor", "zero_point", like="InputTensor", optional="6.3", blocks=True, middle=True),
+            Tensor("OutputTensor", "output", like="ScaleTensor"),
+        ],
+        signature=["InputTensor", "OutputTensor"],
+        levels=[
+            Level("6.3", (1, 8), {"InputTensor": "i8 u8 i4 u4", "ScaleTensor": "f32 f16"}),
+        ],
+    ),
+    Operator(
+        "quantized_linear_add",
+        number=4,
+        command="qadd",
+        onnx="com.microsoft.QLinearAdd",
+        formula="A + B of quantized tensors, quantized; ties to even",
+        one_width=True,
+        tensors=[
+            Tensor("ATensor", "data"),
+            Tensor("AScaleTensor", "scale", one=True),
+            Tensor("AZeroPointTensor", "zero_point", like="ATensor", optional="4.0", one=True),
+            Tensor("BTensor", "data"),
+            Tensor("BScaleTensor", "scale", one=True),
+            Tensor("BZeroPointTensor", "zero_point", like="BTensor", optional="4.0", one=True),
+            Tensor("OutputScaleTensor", "scale", one=True),
+            Tensor("OutputZeroPointTensor", "zero_point", like="OutputTensor", optional="4.0", one=True),
+            Tensor("OutputTensor", "output"),
+        ],
+        signature=["ATensor", "BTensor", "OutputTensor"],
+        levels=[
+            Level(
+                "hewn",
+                (1, 8),
+                {
+                    "ATensor": "i8 u8 i16 u16",
+                    "BTensor": "i8 u8 i16 u16",
+                    "OutputTensor": "i8 u8 i16 u16",
+                    "AScaleTensor": "f32",
+                    "BScaleTensor": "f32",
+                    "OutputScaleTensor": "f32",
+                },
+            ),
+            Level(
+                "4.0",
+                (1, 8),
+                {
+                    "ATensor": "i8 u8",
+                    "BTensor": "i8 u8",
+                    "OutputTensor": "i8 u8",
+                    "AScaleTensor": "f32",
+                    "BScaleTensor": "f32",
+                    "OutputScaleTensor": "f32",
+                },
+            ),
+        ],
+        forms=[
+            # Only `reciprocal` has a use for VNNI. With VNNI's features LLVM narrows `folded` by
+            # more moves between lanes (64 elements take 20.8 cycles instead of 18.5 by llvm-mca's
+            # Ice Lake). Without them `divide` is x86_64_avx512's own function.
+            Form("divide", "11 10 01", without=VNNI),
+            # 16 bits divide: the ties of their quotients, and all of their pairs, are too many to
+            # try.
+            Form("reciprocal", "11 10 01", only=to_8_bits, needs="fma"),
+            Form("folded", "11 10 01", only=to_8_bits, needs="fma", without=VNNI),
+            Form("dense", "11", gpu=True),
+            Form("runs", "10", needs="cuda", gpu=True),
+            Form("strided", gpu=True),
+        ],
+    ),
+    Operator(
+        "quantized_linear_mul",
+        number=5,
+        command="qmul",
+        onnx="com.microsoft.QLinearMul",
+        formula="A * B of quantized tensors, quantized; ties to even",
+        tensors=[
+            Tensor("ATensor", "data"),
+            Tensor("AScaleTensor", "scale", one=True),
+            Tensor("AZeroPointTensor", "zero_point", like="ATensor", optional="hewn", one=True),
+            Tensor("BTensor", "data", like="ATensor"),
+            Tensor("BScaleTensor", "scale", one=True),
+            Tensor("BZeroPointTensor", "zero_point", like="BTensor", optional="hewn", one=True),
+            Tensor("OutputScaleTensor", "scale", one=True),
+            Tensor("OutputZeroPointTensor", "zero_point", like="OutputTensor", optional="hewn", one=True),
+            Tensor("OutputTensor", "output"),
+        ],
+        signature=["ATensor", "OutputTensor"],
+        levels=[
+            Level(
+                "hewn",
+                (1, 8),
+                {
+                    "ATensor": "i8 u8",
+                    "OutputTensor": "i8 u8",
+                    "AScaleTensor": "f32",
+                    "BScaleTensor": "f32",
+                    "OutputScaleTensor": "f32",
+                },
+            ),
+        ],
+        forms=[
+            Form("general", "11 10 01"),
+            Form("bounded", "11 10 01", needs="avx2"),
+            Form("dense", "11", gpu=True),
+            Form("runs", "10", needs="cuda", gpu=True),
+            Form("strided", gpu=True),
+        ],
+    ),
+    Operator(
+        "dynamic_quantize_linear",
+        number=6,
+        command="dynamic",
+        onnx="ai.onnx.DynamicQuantizeLinear",
+        formula="quantize IN with the scale and zero point of its range",
+        tensors=[
+            Tensor("InputTensor", "data"),
+            Tensor("OutputTensor", "output"),
+            Tensor("OutputScaleTensor", "output", one=True),
+            Tensor("OutputZeroPointTensor", "output", like="OutputTensor", one=True),
+        ],
+        signature=["InputTensor", "OutputTensor"],
+        levels=[
+            Level(
+                "4.0",
+                (1, 8),
+                {"InputTensor": "f32 f16", "OutputTensor": "i8 u8", "OutputScaleTensor": "f32"},
+            ),
+        ],
+        forms=[
+            Form("range", "1"),
+            # As QUANTIZE_LINEAR's, but the scale is f32 beside f16 too. 111 is one element.
+            Form("divide", "100 111"),
+            Form("reciprocal", "1", needs="fma", of="quantize_linear"),
+            # On GPUs f16 is widened first.
+            Form("ranges", only=from_f32, gpu=True),
+            Form("parameters", only=from_f32, gpu=True),
+            Form("dense", "100", only=from_f32, of="quantize_linear", gpu=True),
+            Form("runs", "100", only=from_f32, needs="cuda", of="quantize_linear", gpu=True),
+            Form("strided", only=from_f32, of="quantize_linear", gpu=True),
+        ],
+    ),
+]
