@@ -42,5 +42,4 @@ set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${lists} ${HEWN_T
 
 include(${HEWN_GENERATED_DIR}/build.cmake)
 add_library(hewn_variants INTERFACE)
-target_include_directories(hewn_variants INTERFACE $<BUILD_INTERFACE:${HEWN_GENERATED_DIR}/include>
-    $<BUILD_INTERFACE:${HEWN_GENERATED_DIR}/public>)
+target_include_directories(hewn_variants INTERFACE $<BUILD_INTERFACE:${HEWN_GENERATED_DIR}/include>)

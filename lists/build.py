@@ -10,7 +10,19 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from lists.data_types import DATA_TYPES, FEATURE_LEVELS
-from lists.declarations import Form, Mistake, Operator, Signature, Stage, Target, Transposition, by_name, nearest
+from lists.declarations import (
+    Constraint,
+    Form,
+    Knob,
+    Mistake,
+    Operator,
+    Signature,
+    Stage,
+    Target,
+    Transposition,
+    by_name,
+    nearest,
+)
 from lists.helpers import STAGES, TRANSPOSITIONS
 from lists.knobs import CONSTRAINTS, KNOBS
 from lists.onnx_nodes import ONNX_NODES
@@ -82,6 +94,7 @@ def check_lists() -> None:
         for target in TARGETS
         for form in operator.forms
     ]
+    limited: Knob | Constraint
     for limited in [*KNOBS, *CONSTRAINTS]:
         if not any(re.search(limited.kernels, kernel) for kernel in kernels):
             limited.fail(f"no kernel matches '{limited.kernels}'")

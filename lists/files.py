@@ -2,7 +2,6 @@
 
     include/*.inc       X-macros for the runtime, the tests and the tools
     operators.json      the operator table for programs in other languages
-    public/hewn/operators.hpp   a part of hewn.hpp
     kernels.json        for the tuner
     objects.txt         one line for each object that the generators make, for cmake/Kernels.cmake
     build.cmake         what else CMake asks of the lists
@@ -19,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from lists.build import Build, Kernel, Variant, signatures_of
 from lists.chips import CHIPS
 from lists.data_types import DATA_TYPES, FEATURE_LEVELS
-from lists.declarations import Attribute, Operator, Tensor, level_number
+from lists.declarations import Operator, Tensor, level_number
 from lists.knobs import CONSTRAINTS, KNOBS
 from lists.onnx_nodes import ONNX_NODES
 from lists.operators import OPERATORS
@@ -35,11 +34,6 @@ def cxx_bool(flag: bool) -> str:
 def snake_case(name: str) -> str:
     """OutputScaleTensor as output_scale_tensor."""
     return re.sub("([A-Z])", r"_\1", name).lower()[1:]
-
-
-def camel_case(name: str) -> str:
-    """quantize_linear as QuantizeLinear."""
-    return "".join(word[:1].upper() + word[1:] for word in name.split("_"))
 
 
 def x_macros(macros: str, lines: Sequence[str]) -> str:
@@ -184,57 +178,6 @@ def operators_json() -> str:
             f'  "attributes": {json_lines(attributes, "    ")},\n  "levels": {json_lines(levels, "    ")}}}'
         )
     return "[\n" + ",\n".join(rows) + "\n]\n"
-
-
-OPERATORS_HPP = """\
-// A part of hewn.hpp, written by lists/generate.py from hewn's operator table: each operator's
-// description, which owns its tensors', and its compile(). hewn.h documents the operators.
-#ifndef HEWN_HEWN_HPP
-#error "include hewn/hewn.hpp"
-#endif
-
-"""
-DESCRIPTION = """\
-// {directml}: hewn_{name}_desc.
-struct {camel}Desc {{
-{members}}};
-// hewn_compile of it.
-inline Operator compile(const {camel}Desc &desc, const CompileOptions &options = {{}},
-                        const Device *device = nullptr) {{
-    return compile(HEWN_OPERATOR_{directml},
-                   {{{tensors}}},
-                   options, device{attributes});
-}}
-
-"""
-
-
-def operators_hpp() -> str:
-    text = OPERATORS_HPP
-    for operator in OPERATORS:
-        members = "".join(map(tensor_member, operator.tensors)) + "".join(map(attribute_member, operator.attributes))
-        tensors = [f"detail::pointer(desc.{snake_case(tensor.name)})" for tensor in operator.tensors]
-        attributes = [f"static_cast<int32_t>(desc.{attribute.name})" for attribute in operator.attributes]
-        text += DESCRIPTION.format(
-            name=operator.name,
-            directml=operator.directml_name,
-            camel=camel_case(operator.name),
-            members=members,
-            tensors=",\n                    ".join(tensors),
-            attributes=f", {{{', '.join(attributes)}}}" if attributes else "",
-        )
-    return text
-
-
-def tensor_member(tensor: Tensor) -> str:
-    kind = "OptionalTensorDesc" if tensor.optional else "TensorDesc"
-    return f"    {kind} {snake_case(tensor.name)};  // {tensor.name}\n"
-
-
-def attribute_member(attribute: Attribute) -> str:
-    kind = camel_case(attribute.name)
-    default = next(iter(attribute.values.values()))[0]
-    return f"    {kind} {attribute.name} = {kind}::{default};  // ONNX's attribute\n"
 
 
 # ---- What the build has ----
@@ -475,7 +418,6 @@ def all_files(build: Build, settings: Mapping[str, str]) -> dict[str, str]:
         "include/transpositions.inc": transpositions_inc(build),
         "include/stages.inc": stages_inc(build),
         "operators.json": operators_json(),
-        "public/hewn/operators.hpp": operators_hpp(),
         "kernels.json": kernels_json(build, settings),
         "objects.txt": objects_txt(build),
         "build.cmake": build_cmake(build),

@@ -1,0 +1,171 @@
+// A part of hewn.hpp: each operator's description, which owns the descriptions of its tensors, and
+// its compile(). hewn.h documents the operators. Written by lists/headers.py: to change it, change
+// the lists.
+// clang-format off
+#ifndef HEWN_HEWN_HPP
+#error "include hewn/hewn.hpp"
+#endif
+
+// ADD: A + B; integers wrap. In C: hewn_add_desc.
+struct AddDesc {
+    TensorDesc a_tensor;  // ATensor
+    TensorDesc b_tensor;  // BTensor
+    TensorDesc output_tensor;  // OutputTensor
+};
+// hewn_compile of it.
+inline Operator compile(const AddDesc &desc, const CompileOptions &options = {},
+                        const Device *device = nullptr) {
+    return compile(HEWN_OPERATOR_ADD,
+                   {detail::pointer(desc.a_tensor),
+                    detail::pointer(desc.b_tensor),
+                    detail::pointer(desc.output_tensor)},
+                   options, device);
+}
+
+// QUANTIZE_LINEAR: clamp(round(IN / scale) + zero point), ties to even. In C: hewn_quantize_linear_desc.
+struct QuantizeLinearDesc {
+    TensorDesc input_tensor;  // InputTensor
+    TensorDesc scale_tensor;  // ScaleTensor
+    OptionalTensorDesc zero_point_tensor;  // ZeroPointTensor
+    TensorDesc output_tensor;  // OutputTensor
+    Precision precision = Precision::FLOAT32;  // ONNX's attribute
+};
+// hewn_compile of it.
+inline Operator compile(const QuantizeLinearDesc &desc, const CompileOptions &options = {},
+                        const Device *device = nullptr) {
+    return compile(HEWN_OPERATOR_QUANTIZE_LINEAR,
+                   {detail::pointer(desc.input_tensor),
+                    detail::pointer(desc.scale_tensor),
+                    detail::pointer(desc.zero_point_tensor),
+                    detail::pointer(desc.output_tensor)},
+                   options, device, {static_cast<int32_t>(desc.precision)});
+}
+
+// DEQUANTIZE_LINEAR: (IN - zero point) * scale. In C: hewn_dequantize_linear_desc.
+struct DequantizeLinearDesc {
+    TensorDesc input_tensor;  // InputTensor
+    TensorDesc scale_tensor;  // ScaleTensor
+    OptionalTensorDesc zero_point_tensor;  // ZeroPointTensor
+    TensorDesc output_tensor;  // OutputTensor
+};
+// hewn_compile of it.
+inline Operator compile(const DequantizeLinearDesc &desc, const CompileOptions &options = {},
+                        const Device *device = nullptr) {
+    return compile(HEWN_OPERATOR_DEQUANTIZE_LINEAR,
+                   {detail::pointer(desc.input_tensor),
+                    detail::pointer(desc.scale_tensor),
+                    detail::pointer(desc.zero_point_tensor),
+                    detail::pointer(desc.output_tensor)},
+                   options, device);
+}
+
+// QUANTIZE: clamp(round(IN / scale) + zero point), ties to even. In C: hewn_quantize_desc.
+struct QuantizeDesc {
+    TensorDesc input_tensor;  // InputTensor
+    TensorDesc scale_tensor;  // ScaleTensor
+    OptionalTensorDesc zero_point_tensor;  // ZeroPointTensor
+    TensorDesc output_tensor;  // OutputTensor
+};
+// hewn_compile of it.
+inline Operator compile(const QuantizeDesc &desc, const CompileOptions &options = {},
+                        const Device *device = nullptr) {
+    return compile(HEWN_OPERATOR_QUANTIZE,
+                   {detail::pointer(desc.input_tensor),
+                    detail::pointer(desc.scale_tensor),
+                    detail::pointer(desc.zero_point_tensor),
+                    detail::pointer(desc.output_tensor)},
+                   options, device);
+}
+
+// DEQUANTIZE: (IN - zero point) * scale. In C: hewn_dequantize_desc.
+struct DequantizeDesc {
+    TensorDesc input_tensor;  // InputTensor
+    TensorDesc scale_tensor;  // ScaleTensor
+    OptionalTensorDesc zero_point_tensor;  // ZeroPointTensor
+    TensorDesc output_tensor;  // OutputTensor
+};
+// hewn_compile of it.
+inline Operator compile(const DequantizeDesc &desc, const CompileOptions &options = {},
+                        const Device *device = nullptr) {
+    return compile(HEWN_OPERATOR_DEQUANTIZE,
+                   {detail::pointer(desc.input_tensor),
+                    detail::pointer(desc.scale_tensor),
+                    detail::pointer(desc.zero_point_tensor),
+                    detail::pointer(desc.output_tensor)},
+                   options, device);
+}
+
+// QUANTIZED_LINEAR_ADD: A + B of quantized tensors, quantized; ties to even. In C: hewn_quantized_linear_add_desc.
+struct QuantizedLinearAddDesc {
+    TensorDesc a_tensor;  // ATensor
+    TensorDesc a_scale_tensor;  // AScaleTensor
+    OptionalTensorDesc a_zero_point_tensor;  // AZeroPointTensor
+    TensorDesc b_tensor;  // BTensor
+    TensorDesc b_scale_tensor;  // BScaleTensor
+    OptionalTensorDesc b_zero_point_tensor;  // BZeroPointTensor
+    TensorDesc output_scale_tensor;  // OutputScaleTensor
+    OptionalTensorDesc output_zero_point_tensor;  // OutputZeroPointTensor
+    TensorDesc output_tensor;  // OutputTensor
+};
+// hewn_compile of it.
+inline Operator compile(const QuantizedLinearAddDesc &desc, const CompileOptions &options = {},
+                        const Device *device = nullptr) {
+    return compile(HEWN_OPERATOR_QUANTIZED_LINEAR_ADD,
+                   {detail::pointer(desc.a_tensor),
+                    detail::pointer(desc.a_scale_tensor),
+                    detail::pointer(desc.a_zero_point_tensor),
+                    detail::pointer(desc.b_tensor),
+                    detail::pointer(desc.b_scale_tensor),
+                    detail::pointer(desc.b_zero_point_tensor),
+                    detail::pointer(desc.output_scale_tensor),
+                    detail::pointer(desc.output_zero_point_tensor),
+                    detail::pointer(desc.output_tensor)},
+                   options, device);
+}
+
+// QUANTIZED_LINEAR_MUL: A * B of quantized tensors, quantized; ties to even. In C: hewn_quantized_linear_mul_desc.
+struct QuantizedLinearMulDesc {
+    TensorDesc a_tensor;  // ATensor
+    TensorDesc a_scale_tensor;  // AScaleTensor
+    OptionalTensorDesc a_zero_point_tensor;  // AZeroPointTensor
+    TensorDesc b_tensor;  // BTensor
+    TensorDesc b_scale_tensor;  // BScaleTensor
+    OptionalTensorDesc b_zero_point_tensor;  // BZeroPointTensor
+    TensorDesc output_scale_tensor;  // OutputScaleTensor
+    OptionalTensorDesc output_zero_point_tensor;  // OutputZeroPointTensor
+    TensorDesc output_tensor;  // OutputTensor
+};
+// hewn_compile of it.
+inline Operator compile(const QuantizedLinearMulDesc &desc, const CompileOptions &options = {},
+                        const Device *device = nullptr) {
+    return compile(HEWN_OPERATOR_QUANTIZED_LINEAR_MUL,
+                   {detail::pointer(desc.a_tensor),
+                    detail::pointer(desc.a_scale_tensor),
+                    detail::pointer(desc.a_zero_point_tensor),
+                    detail::pointer(desc.b_tensor),
+                    detail::pointer(desc.b_scale_tensor),
+                    detail::pointer(desc.b_zero_point_tensor),
+                    detail::pointer(desc.output_scale_tensor),
+                    detail::pointer(desc.output_zero_point_tensor),
+                    detail::pointer(desc.output_tensor)},
+                   options, device);
+}
+
+// DYNAMIC_QUANTIZE_LINEAR: quantize IN with the scale and zero point of its range. In C: hewn_dynamic_quantize_linear_desc.
+struct DynamicQuantizeLinearDesc {
+    TensorDesc input_tensor;  // InputTensor
+    TensorDesc output_tensor;  // OutputTensor
+    TensorDesc output_scale_tensor;  // OutputScaleTensor
+    TensorDesc output_zero_point_tensor;  // OutputZeroPointTensor
+};
+// hewn_compile of it.
+inline Operator compile(const DynamicQuantizeLinearDesc &desc, const CompileOptions &options = {},
+                        const Device *device = nullptr) {
+    return compile(HEWN_OPERATOR_DYNAMIC_QUANTIZE_LINEAR,
+                   {detail::pointer(desc.input_tensor),
+                    detail::pointer(desc.output_tensor),
+                    detail::pointer(desc.output_scale_tensor),
+                    detail::pointer(desc.output_zero_point_tensor)},
+                   options, device);
+}
+

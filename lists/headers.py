@@ -1,0 +1,88 @@
+"""Writes the headers that are made from the lists and committed, since people read them:
+
+    headers.py            writes them
+    headers.py --check    writes nothing, and fails if one is not what it would write"""
+
+from __future__ import annotations
+
+import pathlib
+import sys
+
+sys.dont_write_bytecode = True
+sys.path[0] = str(pathlib.Path(__file__).resolve().parents[1])
+
+from lists.declarations import ROOT, Attribute, Tensor  # noqa: E402
+from lists.files import snake_case  # noqa: E402
+from lists.operators import OPERATORS  # noqa: E402
+
+
+def camel_case(name: str) -> str:
+    """quantize_linear as QuantizeLinear."""
+    return "".join(word[:1].upper() + word[1:] for word in name.split("_"))
+
+
+OPERATORS_HPP = """\
+// A part of hewn.hpp: each operator's description, which owns the descriptions of its tensors, and
+// its compile(). hewn.h documents the operators. Written by lists/headers.py: to change it, change
+// the lists.
+// clang-format off
+#ifndef HEWN_HEWN_HPP
+#error "include hewn/hewn.hpp"
+#endif
+
+"""
+DESCRIPTION = """\
+// {directml}: {formula}. In C: hewn_{name}_desc.
+struct {camel}Desc {{
+{members}}};
+// hewn_compile of it.
+inline Operator compile(const {camel}Desc &desc, const CompileOptions &options = {{}},
+                        const Device *device = nullptr) {{
+    return compile(HEWN_OPERATOR_{directml},
+                   {{{tensors}}},
+                   options, device{attributes});
+}}
+
+"""
+
+
+def operators_hpp() -> str:
+    text = OPERATORS_HPP
+    for operator in OPERATORS:
+        members = "".join(map(tensor_member, operator.tensors)) + "".join(map(attribute_member, operator.attributes))
+        tensors = [f"detail::pointer(desc.{snake_case(tensor.name)})" for tensor in operator.tensors]
+        attributes = [f"static_cast<int32_t>(desc.{attribute.name})" for attribute in operator.attributes]
+        text += DESCRIPTION.format(
+            name=operator.name,
+            formula=operator.formula,
+            directml=operator.directml_name,
+            camel=camel_case(operator.name),
+            members=members,
+            tensors=",\n                    ".join(tensors),
+            attributes=f", {{{', '.join(attributes)}}}" if attributes else "",
+        )
+    return text
+
+
+def tensor_member(tensor: Tensor) -> str:
+    kind = "OptionalTensorDesc" if tensor.optional else "TensorDesc"
+    return f"    {kind} {snake_case(tensor.name)};  // {tensor.name}\n"
+
+
+def attribute_member(attribute: Attribute) -> str:
+    kind = camel_case(attribute.name)
+    default = next(iter(attribute.values.values()))[0]
+    return f"    {kind} {attribute.name} = {kind}::{default};  // ONNX's attribute\n"
+
+
+def main() -> None:
+    headers = {ROOT / "include/hewn/operators.hpp": operators_hpp()}
+    for file, text in headers.items():
+        if sys.argv[1:] != ["--check"]:
+            file.write_text(text, encoding="utf-8", newline="\n")
+        elif file.read_text(encoding="utf-8") != text:
+            sys.exit(f"{file} is not what the lists say: python3 lists/headers.py writes it")
+
+
+if __name__ == "__main__":
+    main()
