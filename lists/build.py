@@ -94,8 +94,8 @@ def check_lists() -> None:
         for target in TARGETS
         for form in operator.forms
     ]
-    limited: Knob | Constraint
-    for limited in [*KNOBS, *CONSTRAINTS]:
+    expressions: list[Knob | Constraint] = [*KNOBS, *CONSTRAINTS]
+    for limited in expressions:
         if not any(re.search(limited.kernels, kernel) for kernel in kernels):
             limited.fail(f"no kernel matches '{limited.kernels}'")
 

@@ -177,6 +177,25 @@ class Level(Declaration):
         return self.types.get(tensor, "").split()
 
 
+@dataclass(frozen=True)
+class Reached:
+    """The problems with which the operator calls a form, for the tuner, which checks and times the
+    form by them.
+
+    layouts: bench/problem.h's. alone: those of a variant that has no other form.
+    least: elements.
+    parameters: the values of scales that make the operator call it (tools/tune/runner.cpp).
+    ordinary: it takes only ordinary quotients, and leaves all others to the form `divide`.
+    in_rows: checks vary the number of rows, as the form needs rows of one size."""
+
+    layouts: str = "dense"
+    alone: str = ""
+    least: int = 0
+    parameters: Literal["", "zero", "extraordinary", "powers_of_two", "sixths", "far_apart"] = ""
+    ordinary: bool = False
+    in_rows: bool = False
+
+
 @dataclass(eq=False)
 class Form(Declaration):
     """One way to compute an operator: a compiled function for each of the operator's variants,
@@ -193,6 +212,7 @@ class Form(Declaration):
     of: the function is that operator's, with the same form, signature and knobs. If that operator
         is built too, the function is built once.
     gpu: the form is for targets with a device, and for no others (generators/gpu.h).
+    reached: the problems with which the operator calls it.
     llvm_args: {regular expression: arguments}. LLVM gets the arguments (HL_LLVM_ARGS) when it
         compiles a function whose <signature>__<target> matches."""
 
@@ -204,6 +224,7 @@ class Form(Declaration):
     since: str = ""
     of: str = ""
     gpu: bool = False
+    reached: Reached = Reached()
     llvm_args: Mapping[str, str] = field(default_factory=dict)
 
     def check(self) -> None:

@@ -19,9 +19,10 @@ from lists.build import Build, Kernel, Variant, signatures_of
 from lists.chips import CHIPS
 from lists.data_types import DATA_TYPES, FEATURE_LEVELS
 from lists.declarations import Operator, Tensor, level_number
-from lists.knobs import CONSTRAINTS, KNOBS
+from lists.knobs import KNOBS
 from lists.onnx_nodes import ONNX_NODES
 from lists.operators import OPERATORS
+from lists.tuning import conditions, kind_of, space
 
 # Kernels of these Halide features do without what the runtime has proven before it calls them.
 SHIPPED = ("no_asserts", "no_bounds_query")
@@ -353,15 +354,12 @@ def build_cmake(build: Build) -> str:
 
 
 def kernels_json(build: Build, settings: Mapping[str, str]) -> str:
-    """The settings of the build, the knobs with their values, meanings and constraints, and the
-    kernels: those of CPUs, and those of GPUs, which the tuner does not search."""
-    kinds = ("kernel", "plan", "gpu")
+    """The settings of the build, the knobs with their values and meanings, and the kernels: those of
+    CPUs, and those of GPUs, which the tuner does not search. A plan is one more form to the tuner."""
     table = {
         **settings,
-        "knobs": {kind: {knob.name: knob.words for knob in KNOBS if knob.kind == kind} for kind in kinds},
+        "knobs": {knob.name: knob.words for knob in KNOBS},
         "meanings": {knob.name: knob.meaning for knob in KNOBS},
-        "limited": {knob.name: knob.kernels for knob in KNOBS if knob.kernels},
-        "constraints": [{"kernels": one.kernels, "condition": one.condition, "why": one.why} for one in CONSTRAINTS],
         "by_hand": [knob.name for knob in KNOBS if knob.by_hand],
     }
     kernels: dict[str, list[object]] = {"kernels": [], "gpu_kernels": []}
@@ -377,29 +375,40 @@ def kernels_json(build: Build, settings: Mapping[str, str]) -> str:
 
 
 def tuned_kernel(kernel: Kernel) -> dict[str, object]:
+    reached = kernel.form.reached
+    alone = reached.alone and len(kernel.variant.kernels) == 1
     return {
-        "operator": kernel.variant.operator.name,
-        "signature": str(kernel.variant.signature),
-        "target": kernel.variant.target.name,
-        "form": kernel.form.name,
-        "halide_target": compiled_for(kernel.halide_target, *SHIPPED),
+        **tuned_form(kernel.variant, kernel.form.name, kernel.halide_target, kernel.knobs),
         "layouts": kernel.form.steps,
         "llvm_args": kernel.llvm_args,
-        "knobs": kernel.knobs,
+        "reached": {
+            "layouts": (reached.alone if alone else reached.layouts).split(),
+            "least": reached.least,
+            "parameters": reached.parameters,
+            "ordinary": reached.ordinary,
+            "in_rows": reached.in_rows,
+            "in_place": kernel.variant.operator.in_place,
+        },
     }
 
 
 def tuned_plan(variant: Variant) -> dict[str, object]:
-    """Plans are one more form to the tuner."""
+    form = tuned_form(variant, "plan", variant.halide_target, variant.plan)
+    return {**form, "layouts": "", "llvm_args": "", "reached": {}}
+
+
+def tuned_form(variant: Variant, form: str, halide_target: str, knobs: Mapping[str, str]) -> dict[str, object]:
+    kind = kind_of(variant.operator, form)
+    name = f"{variant.name}__{form}"
     return {
         "operator": variant.operator.name,
         "signature": str(variant.signature),
         "target": variant.target.name,
-        "form": "plan",
-        "halide_target": compiled_for(variant.halide_target, *SHIPPED),
-        "layouts": "",
-        "llvm_args": "",
-        "knobs": variant.plan,
+        "form": form,
+        "halide_target": compiled_for(halide_target, *SHIPPED),
+        "knobs": knobs,
+        "space": [knob.name for knob in space(kind, name)],
+        "conditions": conditions(kind, name),
     }
 
 

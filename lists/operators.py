@@ -1,7 +1,7 @@
 """The list of operators: what each is called, its tensors, the types that it takes, and the forms
 of its kernels. `declarations` explains the words."""
 
-from lists.declarations import Attribute, Form, Level, Operator, Signature, Tensor
+from lists.declarations import Attribute, Form, Level, Operator, Reached, Signature, Tensor
 
 # ---- Which signatures have a form ----
 
@@ -96,12 +96,38 @@ OPERATORS = [
             Level("1.0", (4, 4), {"InputTensor": "f32", "OutputTensor": "u8"}),
         ],
         forms=[
-            Form("divide", "100 110 111"),
+            Form(
+                "divide", "100 110 111",
+                reached=Reached("per_axis_last", alone="dense per_axis_last", parameters="zero"),
+            ),
             # It is proven only for ties of 8 bits that a reciprocal rounds as division does.
-            Form("reciprocal", "1", only=to_8_bits, needs="fma", llvm_args=ASCENDING),
-            Form("columns", "1110 1111", only=to_8_bits, needs="avx2"),
-            Form("repeating", "1", only=to_8_bits, needs="avx2", llvm_args=ASCENDING),
-            Form("blocks", "1", only=float_to_8_bits, needs="avx2", since="6.3"),
+            Form(
+                "reciprocal", "1",
+                only=to_8_bits,
+                needs="fma",
+                llvm_args=ASCENDING,
+                reached=Reached(ordinary=True),
+            ),
+            Form(
+                "columns", "1110 1111",
+                only=to_8_bits,
+                needs="avx2",
+                reached=Reached("per_axis_last", least=65536, ordinary=True),
+            ),
+            Form(
+                "repeating", "1",
+                only=to_8_bits,
+                needs="avx2",
+                llvm_args=ASCENDING,
+                reached=Reached("inner_4", least=1000, ordinary=True, in_rows=True),
+            ),
+            Form(
+                "blocks", "1",
+                only=float_to_8_bits,
+                needs="avx2",
+                since="6.3",
+                reached=Reached("per_channel_outer", least=4096),
+            ),
             # Outputs of 32 bits are rare.
             Form("dense", "100", only=to_8_or_16_bits, gpu=True),
             Form("runs", "100", only=to_8_or_16_bits, needs="cuda", gpu=True),
@@ -129,9 +155,15 @@ OPERATORS = [
             Level("1.0", (4, 4), {"InputTensor": "u8", "ScaleTensor": "f32"}),
         ],
         forms=[
-            Form("general", "100 110 111"),
-            Form("repeating", "1", needs="avx2"),
-            Form("blocks", "1", only=from_8_bits, needs="avx2", since="6.3"),
+            Form("general", "100 110 111", reached=Reached("dense per_axis_last")),
+            Form("repeating", "1", needs="avx2", reached=Reached("inner_4", least=1000, in_rows=True)),
+            Form(
+                "blocks", "1",
+                only=from_8_bits,
+                needs="avx2",
+                since="6.3",
+                reached=Reached("per_channel_outer", least=4096),
+            ),
             Form("dense", "100", gpu=True),
             Form("runs", "100", needs="cuda", gpu=True),
             Form("strided", gpu=True),
@@ -224,11 +256,22 @@ OPERATORS = [
             # Only `reciprocal` has a use for VNNI. With VNNI's features LLVM narrows `folded` by
             # more moves between lanes (64 elements take 20.8 cycles instead of 18.5 by llvm-mca's
             # Ice Lake). Without them `divide` is x86_64_avx512's own function.
-            Form("divide", "11 10 01", without=VNNI),
+            Form("divide", "11 10 01", without=VNNI, reached=Reached(parameters="extraordinary")),
             # 16 bits divide: the ties of their quotients, and all of their pairs, are too many to
             # try.
-            Form("reciprocal", "11 10 01", only=to_8_bits, needs="fma"),
-            Form("folded", "11 10 01", only=to_8_bits, needs="fma", without=VNNI),
+            Form(
+                "reciprocal", "11 10 01",
+                only=to_8_bits,
+                needs="fma",
+                reached=Reached(parameters="sixths", ordinary=True),
+            ),
+            Form(
+                "folded", "11 10 01",
+                only=to_8_bits,
+                needs="fma",
+                without=VNNI,
+                reached=Reached(parameters="powers_of_two"),
+            ),
             Form("dense", "11", gpu=True),
             Form("runs", "10", needs="cuda", gpu=True),
             Form("strided", gpu=True),
@@ -266,7 +309,7 @@ OPERATORS = [
             ),
         ],
         forms=[
-            Form("general", "11 10 01"),
+            Form("general", "11 10 01", reached=Reached(parameters="far_apart")),
             Form("bounded", "11 10 01", needs="avx2"),
             Form("dense", "11", gpu=True),
             Form("runs", "10", needs="cuda", gpu=True),

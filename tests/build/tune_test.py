@@ -4,9 +4,11 @@
 import dataclasses
 import importlib.util
 import io
+import itertools
 import json
 import os
 import pathlib
+import platform
 import re
 import shutil
 import signal
@@ -326,7 +328,7 @@ class TunerTest(unittest.TestCase):
         # All threads do not fit on one CPU.
         self.assertEqual([runner for runner, _, _ in calls], ["local:1", "local", "ssh:there"])
         self.assertEqual(" ".join(calls[0][1][1:]),
-                         f"measure --variant {kernel.variant} --form general --rounds 3 --layouts "
+                         f"measure --variant {kernel.variant} --in-place --rounds 3 --layouts "
                          "dense,inner_4 "
                          "--elements 16,1000 --threads 1 --sample-us 50 --only")
         with run(lambda libraries: "b" in libraries):
@@ -341,8 +343,8 @@ class TunerTest(unittest.TestCase):
         for crashes in [lambda libraries: "a" in libraries, lambda libraries: len(libraries) > 1]:
             with run(crashes), self.assertRaisesRegex(RuntimeError, "measuring failed: gone"):
                 jobs.measure(BUILD, kernel, ["a", "b"], "local", one, 3)
-        unknown = jobs.run_on("local", [BUILD.tune_runner, "measure", "--variant", "nonsense",
-                                        "--form", "general"], ["a"])
+        unknown = jobs.run_on("local", [BUILD.tune_runner, "measure", "--variant", "nonsense"],
+                               ["a"])
         self.assertEqual((unknown.returncode, unknown.stderr),
                          (1, "tune_runner: no variant of this build is called nonsense\n"))
         cpu = max(os.sched_getaffinity(0))
@@ -443,33 +445,52 @@ class TunerTest(unittest.TestCase):
 
     def test_problems(self):
         """What times a form reaches it."""
-        add = kernel_named("add", "f32", "general")
         guarded, deciding = (16, 1000), (4096, 65536, 1 << 20)
 
-        def problems(operator, form, forms):
-            build = types.SimpleNamespace(forms=lambda kernel: forms)
-            return search.problems_of(build, dataclasses.replace(add, operator=operator, form=form))
+        def problems(operator, signature, form):
+            return search.problems_of(kernel_named(operator, signature, form))
 
-        self.assertEqual(problems("add", "general", ["general"]),
+        self.assertEqual(problems("add", "f32", "general"),
                          jobs.Problems(("dense",), guarded + deciding))
-        self.assertEqual(problems("add", "plan", ["general"]),
+        self.assertEqual(problems("add", "f32", "plan"),
                          jobs.Problems(("dense",), guarded + (65536, 1 << 20, 1 << 22, 1 << 24),
                                        (1, 0)))
-        self.assertEqual(problems("quantize_linear", "divide", ["divide"]),
+        self.assertEqual(problems("dequantize_linear", "u8_f32", "general"),
                          jobs.Problems(("dense", "per_axis_last"), guarded + deciding))
-        forms = ["divide", "reciprocal", "columns", "repeating"]
-        self.assertEqual(problems("quantize_linear", "divide", forms),
-                         jobs.Problems(("per_axis_last",), guarded + deciding))
-        self.assertEqual(problems("quantize_linear", "reciprocal", forms),
-                         jobs.Problems(("dense",), guarded + deciding))
-        self.assertEqual(problems("quantize_linear", "columns", forms),
-                         jobs.Problems(("per_axis_last",), guarded + deciding[1:]))
-        self.assertEqual(problems("quantize_linear", "repeating", forms),
-                         jobs.Problems(("inner_4",), guarded[1:] + deciding))
-        self.assertEqual(problems("dequantize_linear", "repeating", ["general", "repeating"]),
-                         jobs.Problems(("inner_4",), guarded[1:] + deciding))
-        self.assertEqual(problems("dequantize_linear", "general", ["general"]),
-                         jobs.Problems(("dense", "per_axis_last"), guarded + deciding))
+
+    def test_problems_reach_their_form(self):
+        """A library whose form is an instruction that ends the program is ended by each problem
+        that times the form. One whose form is as it was is not."""
+        folder = pathlib.Path(self.folder)
+        chosen = kernels.picked(BUILD, *kernels.this_machine(BUILD))
+        every = {(k.operator, k.form): k for k in chosen if k.form != "plan"}
+        self.assertGreater(len(every), 4)
+        instruction = "udf #0" if platform.machine() == "aarch64" else "ud2"
+
+        def trap(build, kernel, *_):
+            source, made = folder / "trap.s", folder / "trap.o"
+            function = f"hewnk_{kernel.name}"
+            source.write_text(f".globl {function}\n{function}: {instruction}\n")
+            subprocess.run([build.cc, "-c", source, "-o", made], check=True)
+            return made
+
+        for kernel in every.values():
+            jobs.build_candidate(BUILD, kernel, kernel.knobs, folder / "sound.so")
+            with unittest.mock.patch.object(jobs, "generate", trap):
+                jobs.build_candidate(BUILD, kernel, kernel.knobs, folder / "trap.so")
+            problems, timed = search.problems_of(kernel), 0
+            for layout, elements in itertools.product(problems.layouts, problems.elements):
+                one = jobs.Problems((layout,), (elements,))
+                command = [BUILD.tune_runner, "call", "--variant", kernel.variant,
+                           *kernel.parameters, *one.arguments()]
+                sound, called = (jobs.run_on("local", command, [folder / name])
+                                 for name in ("sound.so", "trap.so"))
+                self.assertEqual(sound.returncode, 0, sound.stderr)
+                if json.loads(sound.stdout)["problems"]:  # else too few elements for the layout
+                    timed += 1
+                    self.assertEqual(called.returncode, -signal.SIGILL,
+                                     f"{kernel.name} {layout} {elements}")
+            self.assertGreater(timed, 1, kernel.name)
 
     def test_scores_and_speeds(self):
         def problem(elements, old, new):
@@ -823,7 +844,7 @@ class TunerTest(unittest.TestCase):
         kernel = kernel_named("add", "f32", "plan")
         tuning = search.Search(BUILD, kernel, CountingEngine(), self.folder,
                                report=lambda text: None)
-        defaults = {name: values[0] for name, values in BUILD.spaces["plan"].items()}
+        defaults = {name: values[0] for name, values in BUILD.space(kernel).items()}
         tuning.problems = jobs.Problems(("dense",), (16, 1 << 20), (1, 0))
         tuning.candidates = lambda: [kernels.knob_tuple(
             {**defaults, "box_bytes": n, "stream_bytes": 8 << 20, "parallel_bytes": 262144})
@@ -841,7 +862,7 @@ class TunerTest(unittest.TestCase):
         candidates = [dict(knobs) for knobs in tuning.candidates()]
         self.assertEqual({knobs["reciprocal_elements"] for knobs in candidates}, {"512"})
         self.assertEqual({knobs["slices_per_cpu"] for knobs in candidates},
-                         set(BUILD.spaces["plan"]["slices_per_cpu"]))
+                         set(BUILD.values["slices_per_cpu"]))
         self.assertNotIn(tuning.incumbent, tuning.candidates())
 
     def test_auto_asks_about_every_target(self):

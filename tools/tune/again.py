@@ -63,7 +63,7 @@ def compare(build, kernel, engine, folder, runner, elements, recorded):
     measurement and measured by another, with their gain at each place, small calls' too, and the
     bytes that their code has more; "autoschedulers"}}. Nothing where several machines of a cluster
     measured: what one of them recorded may not be compared with another's."""
-    problems = search.problems_of(build, kernel)
+    problems = search.problems_of(kernel)
     guarded = tuple(n for n in problems.elements if n in search.GUARDED and n not in elements)
     run = search.Search(build, kernel, engine, folder, runner, problems=dataclasses.replace(
         problems, elements=guarded + elements))

@@ -82,7 +82,7 @@ def compare_schedules(build, kernel, runner, rows, elements):
 def compare_sizes(build, kernel, runner, default, present):
     """search.speeds() with the defaults as before and the present knobs as after, at every size.
     "slower": slower in both of two runs."""
-    problems = dataclasses.replace(search.problems_of(build, kernel), elements=SIZES)
+    problems = dataclasses.replace(search.problems_of(kernel), elements=SIZES)
     run = lambda: search.speeds(measure(build, kernel, [default, present], runner, problems,
                                         ROUNDS), 0, 1)
     beaten = lambda row: row["gain"][2] < 1

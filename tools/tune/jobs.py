@@ -174,7 +174,7 @@ def measure(build, kernel, libraries, runner, problems, rounds, sample_us=200, c
     "problems"}."""
     if problems.threads != (1,):
         runner = re.sub("^local:.*", "local", runner)  # not on one CPU
-    command = [build.tune_runner, "measure", "--variant", kernel.variant, "--form", kernel.form,
+    command = [build.tune_runner, "measure", "--variant", kernel.variant, *kernel.checked_by,
                "--rounds", rounds,
                *problems.arguments(), "--sample-us", sample_us, *check]
     run = run_on(runner, command, list(libraries))

@@ -4,7 +4,6 @@ import dataclasses
 import json
 import os
 import pathlib
-import re
 import subprocess
 
 
@@ -22,6 +21,9 @@ class Kernel:
     layouts: str
     llvm_args: str
     knobs: tuple  # of (name, value), sorted
+    space: tuple  # the names of the knobs that it has
+    conditions: tuple  # what they must fulfil, as Python expressions
+    reached: tuple  # (name, value) of lists.declarations.Reached; () of a plan
 
     @property
     def variant(self):
@@ -31,6 +33,21 @@ class Kernel:
     def full_name(self):
         """What the expressions of lists/knobs.py match, of a plan too."""
         return f"{self.variant}__{self.form}"
+
+    @property
+    def parameters(self):
+        """tune_runner's options for scales with which the operator calls the form."""
+        parameters = dict(self.reached).get("parameters")
+        return ["--parameters", parameters] if parameters else []
+
+    @property
+    def checked_by(self):
+        """tune_runner's options for problems that reach the form."""
+        reached = dict(self.reached)
+        least = ["--least", str(reached["least"])] if reached.get("least") else []
+        flags = [f"--{name.replace('_', '-')}" for name in ("ordinary", "in_rows", "in_place")
+                 if reached.get(name)]
+        return self.parameters + least + flags
 
     def family(self, tuning):
         """The name of the file for a target without its own: the longest beginning of its name that
@@ -64,11 +81,10 @@ class Build:
         self.halide, self.cc, self.objcopy = text["halide"], text["cc"], text["objcopy"]
         self.halide_library = text["halide_library"]
         self.tuning = pathlib.Path(text["tuning"])
-        self.spaces, self.by_hand = text["knobs"], text["by_hand"]
-        self.meanings, self.constraints = text["meanings"], text["constraints"]
-        self.limited = text["limited"]  # {knob: the kernels that have it}
-        kernels, self.gpu_kernels = [[Kernel(**{**k, "knobs": knob_tuple(k["knobs"])})
-                                      for k in text[kind]] for kind in ("kernels", "gpu_kernels")]
+        self.values, self.by_hand = text["knobs"], text["by_hand"]
+        self.meanings = text["meanings"]
+        kernels, self.gpu_kernels = [[kernel_of(row) for row in text[kind]]
+                                     for kind in ("kernels", "gpu_kernels")]
         plans = {(k.operator, k.target): k for k in reversed(kernels) if k.form == "plan"}
         self.ranks_in_halves = {(k.operator, k.signature,
                                  k.target): int(dict(k.knobs)["rank_in_halves"])
@@ -80,19 +96,7 @@ class Build:
 
     def space(self, kernel):
         """The values of the kernel's knobs."""
-        kind = "gpu" if kernel in self.gpu_kernels else "kernel"
-        knobs = self.spaces["plan" if kernel.form == "plan" else kind]
-        return {name: values for name, values in knobs.items()
-                if re.search(self.limited.get(name, ""), kernel.full_name)}
-
-    def conditions(self, kernel):
-        """What the kernel's knobs must fulfil, as Python expressions; those of knobs that it has
-        not got say nothing about it."""
-        known = {name for knobs in self.spaces.values() for name in knobs}
-        own = self.space(kernel).keys()
-        return [constraint["condition"] for constraint in self.constraints
-                if re.search(constraint["kernels"], kernel.full_name)
-                and known & set(re.findall(r"\w+", constraint["condition"])) <= own]
+        return {name: self.values[name] for name in kernel.space}
 
     def searched(self, kernel, knobs):
         """The values to search, by knob, starting from `knobs`, all of the kernel's. Knobs set by
@@ -120,6 +124,14 @@ class Build:
 def of_forms(found, forms):
     """The kernels that have one of the forms; all, if none is named."""
     return [kernel for kernel in found if not forms or kernel.form in forms]
+
+
+def kernel_of(row):
+    """The Kernel of a row of kernels.json."""
+    fields = {name: tuple(value) if isinstance(value, list) else value for name, value in row.items()}
+    reached = {name: tuple(value) if isinstance(value, list) else value
+               for name, value in row["reached"].items()}
+    return Kernel(**{**fields, "knobs": knob_tuple(row["knobs"]), "reached": tuple(reached.items())})
 
 
 def knob_tuple(knobs):

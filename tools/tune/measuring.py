@@ -170,7 +170,7 @@ def record_spaces(options, build, runner, provenance, journal):
                 left = max(0, min(left, deadline - time.monotonic()))
             progress.update(before + step.done, total, f"{name}: {step.text}", left)
 
-        problems = dataclasses.replace(search.problems_of(build, kernel),
+        problems = dataclasses.replace(search.problems_of(kernel),
                                        elements=tuple(options.elements))
         run = search.Search(build, kernel, engine, options.build_dir / "record", runner, show,
                             chip=provenance["chip"], problems=problems)

@@ -1,11 +1,14 @@
-// Checks and times candidates: hewn libraries that differ in their kernels' knobs, loaded side by
-// side.
+// Checks and times candidates: hewn libraries that differ in the knobs of one form of a variant,
+// loaded side by side. The options say with which problems the variant calls that form
+// (lists.declarations.Reached).
 //
-//     tune_runner measure --variant quantize_linear_f32_u8__x86_64_avx2 --form reciprocal --rounds
-//     30 incumbent.so candidate.so tune_runner targets libhewn.so
+//     tune_runner measure --variant quantize_linear_f32_u8__x86_64_avx2 --ordinary --rounds 30
+//         --elements 4096 incumbent.so candidate.so
+//     tune_runner call --variant quantize_linear_f32_u8__x86_64_avx2 --elements 4096 library.so
+//     tune_runner targets libhewn.so
 //
-// A library whose bits differ from the reference's is reported and not timed. The result is JSON on
-// the standard output.
+// `measure`: a library whose bits differ from the reference's is reported and not timed. `call`
+// only executes each problem once. The result is JSON on the standard output.
 #include <dlfcn.h>
 
 #include <CLI/CLI.hpp>
@@ -90,14 +93,33 @@ json targets_of(const std::string &path) {
 struct Options {
     std::string targets_of;  // if set, nothing else is
     Variant variant;
-    std::string form;
+    std::string parameters;
     std::vector<std::string> libraries, layouts = {"dense"};
     std::vector<int64_t> elements;
     std::vector<int> threads = {1};
     int rounds = 0;
-    bool only = false, whole = false;
+    int64_t least = 0;
+    bool call = false, ordinary = false, in_rows = false, in_place = false, only = false,
+         whole = false;
     double sample_us = 200;
 };
+
+void add_problems(CLI::App &command, Options &options, std::string &variant) {
+    command.add_option("--variant", variant, "<operator>_<signature>__<target>")->required();
+    command
+        .add_option("--parameters", options.parameters,
+                    "Scales with which the operator calls the form")
+        ->check(
+            CLI::IsMember({"", "zero", "extraordinary", "powers_of_two", "sixths", "far_apart"}));
+    command.add_option("--layouts", options.layouts, "Layouts to time")->delimiter(',');
+    command.add_option("--elements", options.elements, "Elements to time")->delimiter(',');
+    command
+        .add_option("--threads", options.threads,
+                    "Threads to time, 0 for all; only one below 64 Ki elements")
+        ->delimiter(',');
+    command.add_option("libraries", options.libraries, "Libraries, the incumbent first")
+        ->required();
+}
 
 // Ends the program if the options are wrong.
 Options parse(int argc, char **argv) {
@@ -109,28 +131,25 @@ Options parse(int argc, char **argv) {
         *app.add_subcommand("targets", "The targets of a library, and which this machine can run");
     targets.add_option("library", options.targets_of, "The library")->required();
     CLI::App &measure = *app.add_subcommand("measure", "Checks and times libraries");
-    measure.add_option("--variant", variant, "<operator>_<signature>__<target>")->required();
-    measure.add_option("--form", options.form, "The form that the candidates differ in")
-        ->required();
-    measure.add_option("--layouts", options.layouts, "Layouts to time")->delimiter(',');
+    add_problems(measure, options, variant);
+    measure.add_option("--least", options.least, "The fewest elements that reach the form");
+    measure.add_flag("--ordinary", options.ordinary, "The form takes only ordinary quotients");
+    measure.add_flag("--in-rows", options.in_rows, "Vary the number of rows, not their size");
+    measure.add_flag("--in-place", options.in_place, "Check execution in place too");
     measure.add_flag("--only", options.only, "Check no other layouts than these");
     measure.add_flag("--whole", options.whole,
                      "Check neither rows that are no multiple of a vector nor execution in place");
-    measure.add_option("--elements", options.elements, "Elements to time")->delimiter(',');
-    measure
-        .add_option("--threads", options.threads,
-                    "Threads to time, 0 for all; only one below 64 Ki elements")
-        ->delimiter(',');
     measure.add_option("--rounds", options.rounds,
                        "Rounds of one sample of each library; 0: check only");
     measure.add_option("--sample-us", options.sample_us, "Microseconds of a sample");
-    measure.add_option("libraries", options.libraries, "Libraries, the incumbent first")
-        ->required();
+    CLI::App &call = *app.add_subcommand("call", "Executes each problem once");
+    add_problems(call, options, variant);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError &error) {
         std::exit(app.exit(error));
     }
+    options.call = call.parsed();
     for (const Variant &built : built_variants()) {
         if (built.name == variant) options.variant = built;
     }
@@ -141,23 +160,30 @@ Options parse(int argc, char **argv) {
 
 // ---- Problems that reach a form ----
 
-// Sets parameters with which the operator picks the form (runtime/cpu/<operator>.cpp).
-// QUANTIZED_LINEAR_ADD divides if the output's scale is extraordinary. Scales that are powers of
-// two can be folded, sums of sixths never. QUANTIZE_LINEAR divides a row with an extraordinary
-// scale. QUANTIZED_LINEAR_MUL clamps if the scales' ratio is large.
-void reach(Problem &problem, const std::string &form) {
-    if (problem.op == "quantize_linear" && form == "divide" && problem.inputs[1].span() > 1)
-        std::memset(problem.inputs[1].data, 0, problem.inputs[1].element_bytes());
-    if (problem.op == "quantized_linear_mul" && form == "general")
+// Sets scales with which the operator picks the form (runtime/cpu/<operator>.cpp).
+//   zero            the first of a row's scales is 0: QUANTIZE_LINEAR divides the row
+//   extraordinary   QUANTIZED_LINEAR_ADD divides
+//   powers_of_two   its scales can be folded; half of the quotients are ties
+//   sixths          they can not be folded
+//   far_apart       QUANTIZED_LINEAR_MUL clamps
+void reach(Problem &problem, const std::string &parameters) {
+    if (parameters.empty()) return;
+    if (parameters == "zero") {
+        if (problem.inputs[1].span() > 1)
+            std::memset(problem.inputs[1].data, 0, problem.inputs[1].element_bytes());
+        return;
+    }
+    if (parameters == "far_apart") {
         *static_cast<float *>(problem.inputs[1].data) = 0x1p40f;
-    if (problem.op != "quantized_linear_add") return;
+        return;
+    }
     for (size_t i = 0; i < problem.inputs.size(); i++) {
         Operand &input = problem.inputs[i];
         if (!problem.is_parameter(i) || input.type != "f32") continue;
         float &scale = *static_cast<float *>(input.data);
-        if (form == "divide") scale *= 0x1p-70f;
-        if (form == "folded") scale = i == 4 ? 0x1p-6f : 0x1p-5f;  // half of the quotients are ties
-        if (form == "reciprocal") scale = i == 6 ? 6 * 0x1p-7f : 0x1p-7f;
+        if (parameters == "extraordinary") scale *= 0x1p-70f;
+        if (parameters == "powers_of_two") scale = i == 4 ? 0x1p-6f : 0x1p-5f;
+        if (parameters == "sixths") scale = i == 6 ? 6 * 0x1p-7f : 0x1p-7f;
     }
 }
 
@@ -182,23 +208,17 @@ void run(const Library &library, const Operator &op, const Problem &problem) {
 
 // ---- Checking ----
 
-// Whether the form takes only ordinary quotients and leaves all others to `divide`.
-bool takes_ordinary(const std::string &op, const std::string &form) {
-    return form == "reciprocal" || form == "columns" ||
-           (op == "quantize_linear" && form == "repeating");
-}
-
 // Changes the contents to any bits, with two exceptions. Zero points of DEQUANTIZE_LINEAR become 0
 // where they were not, and vice versa, because 0 has a shortcut. QUANTIZE_LINEAR gets numbers
-// around ties, where a careless quotient goes to the other side.
-void scramble(Problem &problem, const std::string &form) {
+// around ties, where a careless quotient goes to the other side. `ordinary`: the form takes only
+// ordinary quotients; any bits would leave everything to the form `divide`.
+void scramble(Problem &problem, bool ordinary) {
     std::mt19937 random(7);
     for (size_t i = 0; i < problem.inputs.size(); i++) {
         Operand &input = problem.inputs[i];
         const bool zero_point = problem.op == "dequantize_linear" && i == 2;
         if (problem.is_parameter(i) && !zero_point) continue;
-        // Any bits would leave everything to `divide`; f32 gets ties below.
-        if (takes_ordinary(problem.op, form) && input.type != "f32") continue;
+        if (ordinary && input.type != "f32") continue;  // f32 gets ties below
         const size_t bytes = size_t(input.span()) * input.element_bytes();
         uint8_t *const data = static_cast<uint8_t *>(input.data);
         const bool all_0 =
@@ -206,7 +226,7 @@ void scramble(Problem &problem, const std::string &form) {
         for (size_t b = 0; b < bytes; b++) data[b] = all_0 ? 0 : uint8_t(random() >> 11);
         if (problem.op != "quantize_linear" || input.type != "f32") continue;
         const std::vector<double> scales = problem.inputs[1].values();
-        for (int64_t e = 0; e < input.span(); e += takes_ordinary(problem.op, form) ? 1 : 2) {
+        for (int64_t e = 0; e < input.span(); e += ordinary ? 1 : 2) {
             const float tie = (float(int(random() % 512) - 256) + 0.5f) *
                               float(scales[size_t(e) % scales.size()]);
             static_cast<float *>(input.data)[e] =
@@ -269,20 +289,16 @@ Problem Checker::make(const std::string &layout, int64_t elements) {
 }
 
 void Checker::check_layout(const Library &library, const std::string &layout) {
-    const bool repeating = options_.form == "repeating";
-    const int64_t elements = options_.form == "columns" || repeating
-                                 ? 65536
-                                 : 4096;  // these forms pay only with many rows
+    // Rows of one size pay only if there are many.
+    const int64_t elements = std::max<int64_t>(options_.least, options_.in_rows ? 65536 : 4096);
     if (!layout_fits(options_.variant.operator_name, layout, elements)) return;
     check_contents(library, make(layout, elements), "bits");
     if (options_.whole) return;
     const std::vector<int64_t> sizes = make(layout, elements).output.sizes;
-    // The last dimension is the period of `repeating`. So the first one is varied, in sizes at
-    // which the form pays.
-    const size_t varied = repeating ? 0 : sizes.size() - 1;
+    const size_t varied = options_.in_rows ? 0 : sizes.size() - 1;
     for (const int64_t width :
          {1, 2, 3, 7, 15, 16, 17, 31, 33, 63, 64, 65, 100, 127, 129, 255, 257, 511, 1000, 1023}) {
-        const int64_t size = repeating ? 512 + width : width;
+        const int64_t size = options_.in_rows ? 512 + width : width;
         if (size >= sizes[varied]) continue;
         Problem problem = make(layout, elements);
         for (Operand &input : problem.inputs) input.sizes[varied] = size;
@@ -293,12 +309,11 @@ void Checker::check_layout(const Library &library, const std::string &layout) {
 
 void Checker::check_contents(const Library &library, Problem problem, const char *kind) {
     kind_ = kind;
-    reach(problem, options_.form);
+    reach(problem, options_.parameters);
     check_once(library, problem, false);
-    scramble(problem, options_.form);
+    scramble(problem, options_.ordinary);
     check_once(library, problem, false);
-    if (options_.whole || problem.op != "add" ||
-        problem.inputs[0].strides != problem.output.strides)
+    if (options_.whole || !options_.in_place || problem.inputs[0].strides != problem.output.strides)
         return;
     kind_ = "in place";
     check_once(library, problem, true);
@@ -337,7 +352,7 @@ void Checker::check_largest(const Library &library) {
     const auto &sizes = options_.elements;
     Problem problem =
         make("dense", sizes.empty() ? 1 : *std::max_element(sizes.begin(), sizes.end()));
-    reach(problem, options_.form);
+    reach(problem, options_.parameters);
     const size_t bytes = size_t(problem.output.span()) * problem.output.element_bytes();
     uint8_t *const output = static_cast<uint8_t *>(problem.output.data);
     std::memset(output, kUntouched, bytes);
@@ -390,6 +405,8 @@ public:
     // Finds how many calls make a sample, and warms up.
     void calibrate();
     void run();
+    void call_each_once() const;
+    size_t count() const { return timed_.size(); }
     // For each problem, the nanoseconds of a call for each contender, right or not, by round.
     json report() const;
 
@@ -430,7 +447,7 @@ void Timing::add(const std::string &layout, int64_t elements, int threads) {
     timed.problem =
         make_problem(variant.operator_name, variant.signature, layout, elements, arena_);
     timed.threads = threads;
-    reach(timed.problem, options_.form);
+    reach(timed.problem, options_.parameters);
     timed.inputs = bindings_beside_constants(timed.problem);
     timed.output = timed.problem.output.binding();
     timed.ops.resize(contenders_.size());
@@ -480,6 +497,12 @@ void Timing::run() {
     }
 }
 
+void Timing::call_each_once() const {
+    for (const Timed &timed : timed_) {
+        for (const size_t i : right_) call(timed, i, 1);
+    }
+}
+
 json Timing::report() const {
     json problems = json::array();
     for (const Timed &timed : timed_) {
@@ -495,16 +518,20 @@ json Timing::report() const {
     return problems;
 }
 
-json time_all(const Options &options, const std::vector<Contender> &contenders) {
-    const auto is_right = [](const Contender &contender) { return contender.fault.kind.empty(); };
-    if (options.rounds == 0 || std::none_of(contenders.begin(), contenders.end(), is_right))
-        return json::array();
-    Timing timing(options, contenders);
+void add_all(Timing &timing, const Options &options) {
     for (const std::string &layout : options.layouts) {
         for (const int64_t elements : options.elements) {
             for (const int threads : options.threads) timing.add(layout, elements, threads);
         }
     }
+}
+
+json time_all(const Options &options, const std::vector<Contender> &contenders) {
+    const auto is_right = [](const Contender &contender) { return contender.fault.kind.empty(); };
+    if (options.rounds == 0 || std::none_of(contenders.begin(), contenders.end(), is_right))
+        return json::array();
+    Timing timing(options, contenders);
+    add_all(timing, options);
     timing.calibrate();
     timing.run();
     return timing.report();
@@ -520,13 +547,25 @@ json measure(const Options &options) {
     return {{"libraries", libraries}, {"problems", time_all(options, contenders)}};
 }
 
+// The number of problems, each of which every library has executed once.
+json call_all(const Options &options) {
+    std::vector<Contender> contenders;
+    for (const std::string &path : options.libraries)
+        contenders.push_back({path, std::make_unique<Library>(path), {}});
+    Timing timing(options, contenders);
+    add_all(timing, options);
+    timing.call_each_once();
+    return {{"problems", timing.count()}};
+}
+
 }  // namespace
 
 int main(int argc, char **argv) {
     try {
         const Options options = parse(argc, argv);
-        std::cout << (options.targets_of.empty() ? measure(options)
-                                                 : targets_of(options.targets_of))
+        std::cout << (!options.targets_of.empty() ? targets_of(options.targets_of)
+                      : options.call              ? call_all(options)
+                                                  : measure(options))
                   << "\n";
         return 0;
     } catch (const std::exception &error) {

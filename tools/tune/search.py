@@ -33,22 +33,14 @@ ADOPTED, LOSS, PAID = 1.02, 0.02, 0.2
 BATCH = 8
 
 
-def problems_of(build, kernel):
-    """The problems that time the kernel: the layouts that reach the form at full speed. Plans run
-    with one thread and with all."""
+def problems_of(kernel):
+    """The problems that time the kernel: those that reach its form. Plans run with one thread and
+    with all."""
     if kernel.form == "plan":
         return Problems(("dense",), GUARDED + PLAN_DECIDING, (1, 0))
-    layouts = ("dense",)
-    if kernel.operator == "quantize_linear" and kernel.form == "divide":
-        layouts = ("dense",
-                   "per_axis_last") if len(build.forms(kernel)) == 1 else ("per_axis_last",)
-    if kernel.form == "columns":  # fewer elements have too few rows for it
-        return Problems(("per_axis_last",), GUARDED + DECIDING[1:])
-    if kernel.form == "repeating":
-        return Problems(("inner_4",), GUARDED[1:] + DECIDING)
-    if kernel.operator == "dequantize_linear":
-        layouts = ("dense", "per_axis_last")
-    return Problems(layouts, GUARDED + DECIDING)
+    reached = dict(kernel.reached)
+    elements = tuple(n for n in GUARDED + DECIDING if n >= reached["least"])
+    return Problems(reached["layouts"], elements)
 
 
 def sources_digest(build):
@@ -170,7 +162,7 @@ class Search:
         self.folder = pathlib.Path(folder) / kernel.name
         # All knobs, so that the generator's defaults are named too.
         self.incumbent = build.complete(kernel, start if start is not None else kernel.knobs)
-        self.problems = problems or problems_of(build, kernel)
+        self.problems = problems or problems_of(kernel)
         self.machines = set()  # that measured
         key = hashlib.sha256(repr((sources_digest(build), kernel, self.incumbent, runner,
                                    chip, problems)).encode()).hexdigest()[:16]
@@ -195,7 +187,7 @@ class Search:
     def candidates(self):
         space = self.build.searched(self.kernel, self.incumbent)
         names = sorted(space)
-        conditions = list(map(Condition, self.build.conditions(self.kernel)))
+        conditions = list(map(Condition, self.kernel.conditions))
         combinations = itertools.product(*(space[name] for name in names))
         return [knobs for knobs in (tuple(zip(names, values)) for values in combinations)
                 if knobs != self.incumbent and fulfils(knobs, conditions)]

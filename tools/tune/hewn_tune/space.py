@@ -194,7 +194,7 @@ def of_kernel(build, kernel):
     present = dict(build.complete(kernel, kernel.knobs))
     values = {name: [typed(value) for value in values]
               for name, values in build.space(kernel).items() if name not in build.by_hand}
-    return Space(kernel.name, values, build.conditions(kernel),
+    return Space(kernel.name, values, kernel.conditions,
                  {name: typed(present[name]) for name in values},
                  {name: build.meanings[name] for name in values})
 

@@ -145,7 +145,7 @@ class Live(Tuner):
 
         made, chosen = building.existing(build, kernel) if build else building.with_kernel(kernel)
         super().__init__(of_kernel(made, chosen), strategy)
-        timed = search.problems_of(made, chosen)
+        timed = search.problems_of(chosen)
         self.search = search.Search(
             made, chosen, engine or jobs.LocalEngine(), record or made.folder / "measured",
             "local" if cpu is None else f"local:{cpu}", lambda step: None,
