@@ -1,10 +1,7 @@
 # Generator runs: hewn_add_kernels() makes the objects of a flavour of the kernels.
 #
-# Reads generated/objects.txt (lists/files.py). Writes generated/<flavour>/objects.txt, the list of
-# the object files. The build puts these beside it, and those of GPUs in generated/gpu/.
-
-# The runtime proves what Halide's assertions and bounds queries would check.
-set(HEWN_SHIPPED_FLAGS no_asserts no_bounds_query)
+# Reads generated/runs.txt (runs_txt in lists/files.py). Writes generated/<flavour>/objects.txt, the
+# list of the object files. The build puts these beside it, and those of GPUs in generated/gpu/.
 
 # Sets <out> to an object in <dir>, Halide's runtime for the bare architecture. Its exit hooks are
 # removed: in a forked child they would wait for threads that do not exist there.
@@ -61,7 +58,7 @@ function(hewn_add_d3d12_object object name flavour)
 endfunction()
 
 # hewn_add_object(<out> <flavour> <Halide flags> <line>): the object <out> of a line of
-# generated/objects.txt, made with these Halide flags. A GPU's objects are the same in every flavour,
+# generated/runs.txt, made with these Halide flags. A GPU's objects are the same in every flavour,
 # because assertions would only look at the host's side. They are made once; their device code is put
 # beside them, for tests to look at.
 function(hewn_add_object out flavour flags line)
@@ -103,8 +100,8 @@ function(hewn_add_object out flavour flags line)
 endfunction()
 
 # hewn_add_kernels(<flavour> <flag>...): makes all objects with these Halide flags. The property
-# HEWN_<flavour>_OBJECTS has their files, the first of which is the Halide runtime that they share.
-# The target hewn_<flavour>_kernels makes them once for all libraries; without it a Makefile would
+# HEWN_<flavour>_OBJECTS has their files, and first that of the Halide runtime that they share, which
+# a build for WebAssembly does not need. The target hewn_<flavour>_kernels makes them once for all libraries; without it a Makefile would
 # run the generators for each library at the same time.
 function(hewn_add_kernels flavour)
     set(dir ${HEWN_GENERATED_DIR}/${flavour})
@@ -113,7 +110,7 @@ function(hewn_add_kernels flavour)
     if(NOT HEWN_OBJECT_FORMAT STREQUAL "WASM")  # runtime/wasm has what one thread needs of it
         hewn_add_halide_runtime(objects ${dir} ${flavour})
     endif()
-    file(STRINGS ${HEWN_GENERATED_DIR}/objects.txt lines)
+    file(STRINGS ${HEWN_GENERATED_DIR}/runs.txt lines)
     foreach(line IN LISTS lines)
         hewn_add_object(object ${flavour} "${ARGN}" "${line}")
         list(APPEND objects ${object})

@@ -1,8 +1,9 @@
-# What this build has of the lists in lists/: runs lists/generate.py, which writes generated/ in the
-# build tree: tables for the runtime, the tests and the tools (lists/files.py), objects.txt for
-# Kernels.cmake, and build.cmake, which sets
-#   HEWN_BUILT_SIGNATURES, HEWN_BUILT_TARGETS   what this build has; targets in ascending rank
+# The part of the lists in lists/ that this build uses: runs lists/generate.py, which writes
+# generated/ in the build tree: tables for the runtime, the tests and the tools (lists/files.py),
+# runs.txt for Kernels.cmake, and build.cmake, which sets
+#   HEWN_BUILT_SIGNATURES, HEWN_BUILT_TARGETS   those of the variants; targets in ascending rank
 #   HEWN_HAS_GPUS                               whether there are kernels for GPUs
+#   HEWN_SHIPPED_FLAGS                          Halide's features of the kernels that are shipped
 #   HEWN_TARGET_<target>_<DEVICE|MARCH|PROBE>   of each target in HEWN_BUILT_TARGETS
 # The target hewn_variants gives programs the tables.
 
@@ -15,8 +16,11 @@ set(HEWN_FEATURE_LEVEL hewn CACHE STRING "Newest feature level to build: what ne
 left out. 6.2: what DirectML had at that level")
 set(HEWN_TUNING_DIR ${PROJECT_SOURCE_DIR}/tuning
     CACHE PATH "Folder of <target>.json, the tuned knobs")
-# The virtual environment's has NumPy, for tests.
-find_program(HEWN_PYTHON python3 HINTS ${PROJECT_SOURCE_DIR}/.venv/bin REQUIRED
+# The Python of .venv has NumPy, which tests need.
+if(HEWN_PYTHON AND NOT EXISTS ${HEWN_PYTHON})  # of a .venv that is gone
+    unset(HEWN_PYTHON CACHE)
+endif()
+find_program(HEWN_PYTHON NAMES python3 python HINTS ${PROJECT_SOURCE_DIR}/.venv/bin REQUIRED
     NO_CMAKE_FIND_ROOT_PATH DOC "Python 3.9 or newer; for tests with NumPy")
 
 set(HEWN_GENERATED_DIR ${PROJECT_BINARY_DIR}/generated)
@@ -34,9 +38,12 @@ execute_process(
         "--cc=${CMAKE_C_COMPILER}" "--objcopy=${CMAKE_OBJCOPY}"
     ERROR_VARIABLE mistake RESULT_VARIABLE status)
 if(NOT status EQUAL 0)
+    if(NOT mistake)  # it did not run
+        set(mistake "HEWN_PYTHON: ${HEWN_PYTHON}: ${status}")
+    endif()
     message(FATAL_ERROR "${mistake}")
 endif()
-# Also the folder of the tuning files: a target's own file may come.
+# A change of any of these configures again, as does a new tuning file.
 file(GLOB lists ${PROJECT_SOURCE_DIR}/lists/*.py ${HEWN_TUNING_DIR}/*.json)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${lists} ${HEWN_TUNING_DIR})
 

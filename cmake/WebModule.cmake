@@ -25,10 +25,9 @@ foreach(source IN LISTS sources ITEMS bindings/web/README.md LICENSE THIRD_PARTY
     cmake_path(GET source FILENAME name)
     configure_file(${source} ${web}/${name} COPYONLY)
 endforeach()
-find_package(Python3 REQUIRED COMPONENTS Interpreter)
 set(generate ${PROJECT_SOURCE_DIR}/bindings/web/generate.py)
 add_custom_command(OUTPUT ${web}/operators.d.ts ${web}/package.json
-    COMMAND Python3::Interpreter ${generate} ${HEWN_GENERATED_DIR}/operators.json
+    COMMAND ${HEWN_PYTHON} ${generate} ${HEWN_GENERATED_DIR}/operators.json
         ${PROJECT_VERSION} ${web}
     DEPENDS ${generate} bindings/web/package.json bindings/python/generate.py
         ${HEWN_GENERATED_DIR}/operators.json VERBATIM)

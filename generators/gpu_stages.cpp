@@ -1,5 +1,5 @@
 // What GPUs convert before and after kernels that do not take elements as they are
-// (lists/helpers.py): f16 beside f32 and quotients, in any layout, and elements of less than
+// (lists/gpu_stages.py): f16 beside f32 and quotients, in any layout, and elements of less than
 // a byte, in the order of their memory.
 #include "gpu.h"
 

@@ -1,4 +1,4 @@
-"""The list of data types, and DirectML's feature levels."""
+"""The list of data types, and of DirectML's feature levels."""
 
 from lists.declarations import DataType
 

@@ -8,6 +8,7 @@ stands, so that every error can name it:
 
 from __future__ import annotations
 
+import ast
 import difflib
 import pathlib
 import re
@@ -38,7 +39,7 @@ class Declaration:
         self.check()
 
     def check(self) -> None:
-        """Fails if the declaration makes no sense, whatever the others say."""
+        """Fails if the declaration makes no sense, whatever other declarations say."""
 
     def fail(self, message: str) -> NoReturn:
         kind = type(self).__name__
@@ -50,7 +51,15 @@ class Declaration:
         known = list(known)
         for word in words:
             if word not in known:
-                self.fail(f"'{word}' is no {what}; these are: {' '.join(known)}")
+                self.fail(f"'{word}' is not {what}; expected one of: {' '.join(known)}")
+
+    def must_compile(self, expressions: Iterable[str]) -> None:
+        """Fails if one of them is no regular expression."""
+        for expression in expressions:
+            try:
+                re.compile(expression)
+            except re.error as error:
+                self.fail(f"'{expression}' is not a regular expression: {error}")
 
 
 D = TypeVar("D", bound=Declaration)
@@ -77,8 +86,8 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
 @dataclass(eq=False)
 class DataType(Declaration):
     """`name` is the word for it in signatures: a letter for the kind, then the number of bits.
-    `directml_name` and `number` are those of DML_TENSOR_DATA_TYPE. Types of less than 8 bits share
-    bytes in memory and are computed by the kernels of the 8-bit type of their sign."""
+    `directml_name` and `number` are those of DML_TENSOR_DATA_TYPE. Sub-byte types share bytes in
+    memory. The kernels of u8 or i8 compute them."""
 
     name: str
     directml_name: str
@@ -87,7 +96,7 @@ class DataType(Declaration):
     def check(self) -> None:
         found = re.fullmatch("([a-z]+)([0-9]+)", self.name)
         if not found:
-            self.fail("a type is named by its kind and its bits, such as f32")
+            self.fail("expected a name of a kind and a number of bits, such as f32")
         self.kind, self.bits = found[1], int(found[2])
 
 
@@ -113,7 +122,8 @@ class Signature:
 
 
 def level_number(level: str) -> str:
-    """6.2 as DML_FEATURE_LEVEL has it, 0x6200; `hewn` above all of DirectML's; no level as 0."""
+    """The number of a level in DML_FEATURE_LEVEL, such as 0x6200 for 6.2; a greater one, 0x10000,
+    for `hewn`; 0 for no level."""
     if level in ("", "hewn"):
         return "0x10000" if level else "0"
     major, minor = map(int, level.split("."))
@@ -127,13 +137,14 @@ def level_number(level: str) -> str:
 class Tensor(Declaration):
     """A tensor of an operator's description.
 
-    like: it has the type of that tensor. integers: or this type, where that tensor has integers.
-    optional: it may be left out from that feature level on.
+    like: the tensor whose type it has. integers: the type that it has instead if that tensor has
+        an integer type.
+    optional: the feature level from which on it may be left out.
     one: it has one element. Otherwise it has the sizes of the first tensor.
     blocks: its sizes may also divide those of the first tensor; an element then serves a block.
     middle: if it is absent it is not 0 but, for an unsigned type, the middle of the range.
     mixed: from hewn's own level on, it may have the other float type than the tensor that it is
-        `like`. The kernel is that of f32 then, and f16 is converted."""
+        `like`. The kernel is then that of f32, and f16 is converted."""
 
     name: str
     role: Literal["data", "scale", "zero_point", "output"]
@@ -146,7 +157,9 @@ class Tensor(Declaration):
     mixed: bool = False
 
     def check(self) -> None:
-        self.must_be("role", [self.role], ["data", "scale", "zero_point", "output"])
+        self.must_be("a role", [self.role], ["data", "scale", "zero_point", "output"])
+        if (self.integers or self.mixed) and not self.like:
+            self.fail("`integers` and `mixed` say what differs from the tensor that it is `like`")
 
 
 @dataclass(eq=False)
@@ -154,7 +167,7 @@ class Attribute(Declaration):
     """A choice that stands after the tensors in the operator's description, a number of 4 bytes.
 
     since: the feature level that has it. Lower levels know only the first value, 0.
-    values: {word: (name, ONNX's number)} in the order of their numbers, from 0 on. ONNX's
+    values: {word: (name, ONNX's number)}. A value's own number is its place, from 0 on. ONNX's
         attribute has the same name."""
 
     name: str
@@ -173,27 +186,43 @@ class Level(Declaration):
     dimensions: tuple[int, int]
     types: Mapping[str, str]
 
+    def check(self) -> None:
+        least, most = self.dimensions
+        if not 1 <= least <= most <= 8:
+            self.fail(f"dimensions {self.dimensions}: expected (least, most), from 1 to 8")
+        for tensor in self.types:
+            if len(set(self.words(tensor))) != len(self.words(tensor)):
+                self.fail(f"{tensor} has a type twice")
+
     def words(self, tensor: str) -> list[str]:
         return self.types.get(tensor, "").split()
 
 
-@dataclass(frozen=True)
-class Reached:
+@dataclass(eq=False)
+class Reached(Declaration):
     """The problems with which the operator calls a form, for the tuner, which checks and times the
-    form by them.
+    form with them.
 
-    layouts: bench/problem.h's. alone: those of a variant that has no other form.
-    least: elements.
-    parameters: the values of scales that make the operator call it (tools/tune/runner.cpp).
-    ordinary: it takes only ordinary quotients, and leaves all others to the form `divide`.
+    layouts: how the tensors lie, in the words of bench/README.md.
+    layouts_of_only_form: the same for a variant that has no other form.
+    least: the fewest elements.
+    scales: the kind of scales that makes the operator call the form (tools/tune/runner.cpp).
+    ordinary: checks give it only ordinary numbers, as the operator leaves NaN, infinity and huge
+        quotients to the form `divide`.
     in_rows: checks vary the number of rows, as the form needs rows of one size."""
 
     layouts: str = "dense"
-    alone: str = ""
+    layouts_of_only_form: str = ""
     least: int = 0
-    parameters: Literal["", "zero", "extraordinary", "powers_of_two", "sixths", "far_apart"] = ""
+    scales: Literal["", "zero", "extraordinary", "powers_of_two", "sixths", "far_apart"] = ""
     ordinary: bool = False
     in_rows: bool = False
+
+    name = "by the tuner"
+
+    def check(self) -> None:
+        known = ["", "zero", "extraordinary", "powers_of_two", "sixths", "far_apart"]
+        self.must_be("a kind of scales", [self.scales], known)
 
 
 @dataclass(eq=False)
@@ -209,8 +238,8 @@ class Form(Declaration):
     needs: the form exists only on targets with this feature.
     without: features of a target that the form is compiled without.
     since: the form exists only in builds that have this feature level.
-    of: the function is that operator's, with the same form, signature and knobs. If that operator
-        is built too, the function is built once.
+    of: the operator whose form of the same name has the function. It has the same signature, steps
+        and knobs. If that operator is built too, the function is built once.
     gpu: the form is for targets with a device, and for no others (generators/gpu.h).
     reached: the problems with which the operator calls it.
     llvm_args: {regular expression: arguments}. LLVM gets the arguments (HL_LLVM_ARGS) when it
@@ -228,7 +257,10 @@ class Form(Declaration):
     llvm_args: Mapping[str, str] = field(default_factory=dict)
 
     def check(self) -> None:
-        self.must_be("step", set("".join(self.steps.split())), "01")
+        self.must_be("a digit of a step", set("".join(self.steps.split())), "01")
+        self.must_compile(self.llvm_args)
+        if self.of and self.llvm_args:
+            self.fail(f"llvm_args are those of {self.of}")
 
     def arguments_for_llvm(self, signature: Signature, target: str) -> str:
         for expression, arguments in self.llvm_args.items():
@@ -242,7 +274,8 @@ class Operator(Declaration):
     """An operator. Its kernels are in generators/<name>.cpp, and runtime/cpu/<name>.cpp decides
     how the CPU runs them.
 
-    number: of hewn_operator_type. command: of the command line. onnx: the node of the same formula.
+    number: its value in hewn_operator_type. command: its name on the command line.
+    onnx: the node of the same formula.
     tensors: in DirectML's order, the outputs last. If there are several outputs, the first has an
         element for each element of the input.
     signature: the tensors whose types tell its kernels apart.
@@ -274,21 +307,33 @@ class Operator(Declaration):
         by_name(self.attributes)
         if bool(self.kernels) == bool(self.forms):
             self.fail("it needs either forms or another operator's kernels")
-        self.must_be("tensor of it", self.signature, self.tensor)
+        self.must_be("a tensor of it", self.signature, self.tensor)
         for tensor in self.tensors:
-            tensor.must_be(f"tensor of {self.name}", [tensor.like] if tensor.like else [], self.tensor)
+            tensor.must_be(f"a tensor of {self.name}", [tensor.like] if tensor.like else [], self.tensor)
         free = [tensor.name for tensor in self.tensors if not tensor.like]
+        newer: Level | None = None
         for level in self.levels:
-            level.must_be("tensor with types of its own", level.types, free)
-            level.must_be("tensor of this level, which needs one", free, level.types)
+            level.must_be("a tensor with types of its own", level.types, free)
+            for name in free:
+                if not level.words(name):
+                    level.fail(f"no types for {name}")
+                if newer and not set(level.words(name)) <= set(newer.words(name)):
+                    level.fail(f"{name} has types that the newer level {newer.name} lacks")
+            newer = level
 
     @property
     def directml_name(self) -> str:
         return self.name.upper()
 
     def index(self, tensor: str) -> int:
-        """Its place among the tensors; -1 of no tensor."""
+        """The tensor's place among its tensors; -1 for no tensor."""
         return list(self.tensor).index(tensor) if tensor else -1
+
+    def typed(self, tensor: str) -> str:
+        """The tensor whose types this one has, which may be itself."""
+        while self.tensor[tensor].like:
+            tensor = self.tensor[tensor].like
+        return tensor
 
 
 @dataclass(eq=False)
@@ -318,7 +363,7 @@ class Target(Declaration):
     arch: str = ""
     features: str = ""
     probe: str = ""
-    base: str = ""
+    base: Target | None = None
     f16_features: str = ""
     always: str = ""
     march: str = ""
@@ -329,15 +374,19 @@ class Target(Declaration):
     def check(self) -> None:
         if bool(self.arch) == bool(self.device):
             self.fail("it needs either an arch or a device")
-        self.must_be("device", [self.device], ["", "cuda", "opencl", "d3d12"])
-
-    def inherit(self, above: Mapping[str, Target]) -> None:
-        """Puts the features and probes of its base before its own. `above`: the targets before it."""
+        if self.device:
+            self.must_be("a device", [self.device], ["cuda", "opencl", "d3d12"])
+            if self.probe or self.base or self.f16_features or self.always or self.march:
+                self.fail("a GPU's target has only features, a system and `only`")
+            if self.device == "cuda" and self.capability == "0":
+                self.fail("no compute capability among the features")
+        else:
+            self.must_be("an arch", [self.arch], ["x86-64", "x86-32", "arm-64", "wasm-32"])
+            if self.system:
+                self.fail("only a GPU's target has a system")
         if self.base:
-            self.must_be("target above it", [self.base], above)
-            self.features = f"{above[self.base].features} {self.features}"
-            self.probe = f"{above[self.base].probe} {self.probe}"
-            self.base = ""
+            self.features = f"{self.base.features} {self.features}"
+            self.probe = f"{self.base.probe} {self.probe}"
 
     @property
     def capability(self) -> str:
@@ -358,17 +407,29 @@ class Knob(Declaration):
     by_hand: bool = False
 
     def check(self) -> None:
-        self.must_be("kind of knob", [self.kind], ["kernel", "plan", "gpu"])
+        self.must_be("a kind of knob", [self.kind], ["kernel", "plan", "gpu"])
+        self.must_compile([self.kernels])
         self.words = [str(value) for value in self.values]
 
 
 @dataclass(eq=False)
 class Constraint(Declaration):
-    """A condition on the knobs of kernels. lists/knobs.py explains the members."""
+    """A condition on the knobs of kernels. lists/knobs.py explains the members. `why` is for those
+    who read the list."""
 
     kernels: str
     condition: str
     why: str
+
+    def check(self) -> None:
+        self.must_compile([self.kernels])
+        try:
+            tree = ast.parse(self.condition, mode="eval")
+        except SyntaxError as error:
+            self.fail(f"the condition is not an expression: {error.msg}")
+        # The names of its knobs, and the values that it compares them with.
+        self.knobs = sorted({node.id for node in ast.walk(tree) if isinstance(node, ast.Name)})
+        self.values = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
 
     @property
     def name(self) -> str:  # type: ignore[override]
@@ -391,7 +452,7 @@ class Chip(Declaration):
     kept_below: int = 0
 
     def check(self) -> None:
-        self.must_be("set of caches", [self.stream_prefetch[0]], ["All", "L2", "L1Alone"])
+        self.must_be("a set of caches", [self.stream_prefetch[0]], ["All", "L2", "L1Alone"])
 
 
 # ---- Functions that the runtime calls around kernels ----
@@ -399,7 +460,7 @@ class Chip(Declaration):
 
 @dataclass(eq=False)
 class Stage(Declaration):
-    """A function that converts elements on a GPU. lists/helpers.py explains the members."""
+    """A function that converts elements on a GPU. lists/gpu_stages.py explains the members."""
 
     name: str
     operators: Sequence[str]
@@ -408,7 +469,7 @@ class Stage(Declaration):
 
 @dataclass(eq=False)
 class Transposition(Declaration):
-    """A function that transposes elements on a CPU. lists/helpers.py explains the members."""
+    """A function that transposes elements on a CPU. lists/transpositions.py explains the members."""
 
     element: str
     bytes: int

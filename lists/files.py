@@ -3,29 +3,43 @@
     include/*.inc       X-macros for the runtime, the tests and the tools
     operators.json      the operator table for programs in other languages
     kernels.json        for the tuner
-    objects.txt         one line for each object that the generators make, for cmake/Kernels.cmake
+    runs.txt            a line for each run of a generator, for cmake/Kernels.cmake
     build.cmake         what else CMake asks of the lists
 
-Each function's comment has the macros of its file. A file of macros defines those that the program
-which includes it has not defined, and defines none after its end."""
+The functions' docstrings have the macros of their files. An .inc file gives its macros an empty
+default, and undefines them at its end."""
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 
-from lists.build import Build, Kernel, Variant, signatures_of
+from lists.build import Build, Kernel, Variant
 from lists.chips import CHIPS
 from lists.data_types import DATA_TYPES, FEATURE_LEVELS
 from lists.declarations import Operator, Tensor, level_number
 from lists.knobs import KNOBS
 from lists.onnx_nodes import ONNX_NODES
 from lists.operators import OPERATORS
-from lists.tuning import conditions, kind_of, space
+from lists.signatures import signatures_of
+from lists.tuning import constraints, kind_of, space
 
-# Kernels of these Halide features do without what the runtime has proven before it calls them.
+# Halide's features of the kernels that are shipped: the runtime proves before a call what Halide's
+# assertions and bounds queries would check.
 SHIPPED = ("no_asserts", "no_bounds_query")
+
+
+def function(name: str) -> str:
+    """The symbol of a compiled function."""
+    return f"hewnk_{name}"
+
+
+def wrapper(name: str) -> str:
+    """The symbol of a function that takes its arguments as a list of pointers."""
+    return f"{function(name)}_argv"
 
 
 def cxx_bool(flag: bool) -> str:
@@ -129,13 +143,17 @@ def onnx_inc() -> str:
     return x_macros("HEWN_ONNX_NODE", lines)
 
 
-def json_lines(values: Sequence[object], indent: str) -> str:
-    """A JSON list with a line for each value."""
-    return "[" + ",".join(f"\n{indent}{json.dumps(value)}" for value in values) + "]"
+def json_object(members: Mapping[str, object], lists: Mapping[str, Sequence[object]]) -> str:
+    """A JSON object on a line, but with a line for each value of the lists."""
+    lines = [f'"{name}": {json.dumps(value)}' for name, value in members.items()]
+    text = "{" + ", ".join(lines)
+    for name, values in lists.items():
+        text += f',\n  "{name}": [' + ",".join(f"\n    {json.dumps(value)}" for value in values) + "]"
+    return text + "}"
 
 
 def operators_json() -> str:
-    """The operator table. A row has the members of lists.declarations.Operator."""
+    """The operator table. Its words are those of lists/declarations.py and of hewn_operator_info."""
     rows = []
     for operator in OPERATORS:
         row = {
@@ -174,10 +192,7 @@ def operators_json() -> str:
             }
             for level in operator.levels
         ]
-        rows.append(
-            f'{json.dumps(row)[:-1]},\n  "tensors": {json_lines(tensors, "    ")},\n'
-            f'  "attributes": {json_lines(attributes, "    ")},\n  "levels": {json_lines(levels, "    ")}}}'
-        )
+        rows.append(json_object(row, {"tensors": tensors, "attributes": attributes, "levels": levels}))
     return "[\n" + ",\n".join(rows) + "\n]\n"
 
 
@@ -190,12 +205,17 @@ def variants_inc(build: Build) -> str:
     lines = []
     for variant in build.variants:
         forms = "".join(
-            f" HEWN_FORM({kernel.entry}, {kernel.form.name}, {mask(kernel.form.steps)})"
+            f" HEWN_FORM({entry(kernel)}, {kernel.form.name}, {mask(kernel.form.steps)})"
             for kernel in variant.kernels.values()
         )
         words = [variant.operator.name, str(variant.signature), variant.target.name]
         lines.append(f"HEWN_VARIANT({', '.join(words)},{forms})")
     return x_macros("HEWN_VARIANT HEWN_FORM", lines)
+
+
+def entry(kernel: Kernel) -> str:
+    """The symbol by which the runtime calls a kernel."""
+    return wrapper(kernel.owner.name) if kernel.form.gpu else function(kernel.owner.name)
 
 
 def mask(steps: str) -> str:
@@ -258,78 +278,69 @@ def chips_inc() -> str:
 def transpositions_inc(build: Build) -> str:
     """HEWN_TRANSPOSITION(entry, bits, bytes, rank) for targets of that rank and above, the lowest
     rank first."""
-    return x_macros(
-        "HEWN_TRANSPOSITION",
-        [
-            f"HEWN_TRANSPOSITION(hewnk_{one.name}_argv, {one.bits}, {one.bytes}, {rank})"
-            for one, rank in build.transpositions
-        ],
-    )
+    lines = []
+    for built in build.transpositions:
+        one = built.function
+        lines.append(f"HEWN_TRANSPOSITION({wrapper(one.name)}, {one.bits}, {one.bytes}, {built.rank})")
+    return x_macros("HEWN_TRANSPOSITION", lines)
 
 
 def stages_inc(build: Build) -> str:
     """HEWN_STAGE(entry, name, device, steps) for each stage of a kind of GPU."""
-    return x_macros(
-        "HEWN_STAGE",
-        [
-            f"HEWN_STAGE(hewnk_stage_{stage.name}__{target.name}_argv, {stage.name}, "
-            f"HEWN_DEVICE_{target.device.upper()}, 0b0{stage.steps})"
-            for stage, target in build.stages
-        ],
-    )
+    lines = []
+    for built in build.stages:
+        device = f"HEWN_DEVICE_{built.target.device.upper()}"
+        words = [wrapper(built.name), built.function.name, device, f"0b0{built.function.steps}"]
+        lines.append(f"HEWN_STAGE({', '.join(words)})")
+    return x_macros("HEWN_STAGE", lines)
 
 
 # ---- For CMake ----
 
 
-def objects_txt(build: Build) -> str:
-    """A line for each object that the generators make: its name, the kind of device or `cpu`, the
-    arguments for LLVM, the generator, the function, and the generator's arguments. The first of
-    these is the target, to which CMake adds a flavour's features. Words with spaces are quoted."""
+def runs_txt(build: Build) -> str:
+    """A line for each run of a generator, which makes an object: the object's name, the kind of
+    device or `cpu`, the arguments for LLVM, the generator, the function, and the generator's
+    arguments. The first of these is the target, to which CMake adds a flavour's features. Words are
+    quoted as in a shell."""
     lines = []
 
-    def add(name: str, device: str, llvm_args: str, generator: str, function: str, *arguments: str) -> None:
-        words = [name, device or "cpu", llvm_args, generator, function, *arguments]
-        lines.append(" ".join(f'"{word}"' if " " in word or not word else word for word in words))
+    def run(name: str, generator: str, *arguments: str, device: str = "", llvm_args: str = "") -> None:
+        words = [name, device or "cpu", llvm_args, generator, function(name), *arguments]
+        lines.append(shlex.join(words))
 
-    for transposition, _ in build.transpositions:
-        target = next((one for one in build.possible_targets if one.name == transposition.target), None)
-        halide_target = build.halide_target(target) if target else build.lowest_halide_target
-        add(
-            transposition.name,
-            "",
-            "",
+    for transposition in build.transpositions:
+        run(
+            transposition.function.name,
             "transpose",
-            f"hewnk_{transposition.name}",
-            f"target={compiled_for(halide_target)}",
-            f"signature={transposition.element}",
-            f"bytes={transposition.bytes}",
+            f"target={compiled_for(transposition.halide_target)}",
+            f"signature={transposition.function.element}",
+            f"bytes={transposition.function.bytes}",
         )
-    for stage, target in build.stages:
-        name = f"stage_{stage.name}__{target.name}"
-        add(
-            name,
-            target.device,
-            "",
-            f"stage_{stage.name}",
-            f"hewnk_{name}",
-            f"target={compiled_for(build.halide_target(target))}",
-            *([f"layouts={stage.steps}"] if stage.steps else []),
+    for stage in build.stages:
+        run(
+            stage.name,
+            f"stage_{stage.function.name}",
+            f"target={compiled_for(stage.halide_target)}",
+            *steps_argument(stage.function.steps),
+            device=stage.target.device,
         )
-    for kernel in build.kernels:
-        if kernel.owner is kernel:
-            add(
-                kernel.name,
-                kernel.variant.target.device,
-                kernel.llvm_args,
-                kernel.generator,
-                kernel.function,
-                f"target={compiled_for(kernel.halide_target)}",
-                f"signature={kernel.variant.signature}",
-                *([f"layouts={kernel.form.steps}"] if kernel.form.steps else []),
-                *(f"{name}={value}" for name, value in kernel.knobs.items()),
-            )
+    for kernel in build.own_kernels:
+        run(
+            kernel.name,
+            kernel.generator,
+            f"target={compiled_for(kernel.halide_target)}",
+            f"signature={kernel.variant.signature}",
+            *steps_argument(kernel.form.steps),
+            *(f"{name}={value}" for name, value in kernel.knobs.items()),
+            device=kernel.variant.target.device,
+            llvm_args=kernel.llvm_args,
+        )
     return "".join(f"{line}\n" for line in lines)
+
+
+def steps_argument(steps: str) -> list[str]:
+    return [f"layouts={steps}"] if steps else []
 
 
 def compiled_for(halide_target: str, *flavour: str) -> str:
@@ -338,9 +349,9 @@ def compiled_for(halide_target: str, *flavour: str) -> str:
 
 
 def build_cmake(build: Build) -> str:
-    """HEWN_BUILT_SIGNATURES, HEWN_BUILT_TARGETS, HEWN_HAS_GPUS, and of each built target
-    HEWN_TARGET_<name>_DEVICE, _MARCH and _PROBE."""
-    text = f"set(HEWN_BUILT_SIGNATURES {' '.join(build.signatures)})\n"
+    """The variables that cmake/Lists.cmake explains."""
+    text = f"set(HEWN_SHIPPED_FLAGS {' '.join(SHIPPED)})\n"
+    text += f"set(HEWN_BUILT_SIGNATURES {' '.join(build.signatures)})\n"
     text += f"set(HEWN_BUILT_TARGETS {' '.join(target.name for target in build.targets)})\n"
     text += f"set(HEWN_HAS_GPUS {str(any(target.device for target in build.targets)).upper()})\n"
     for target in build.targets:
@@ -356,7 +367,7 @@ def build_cmake(build: Build) -> str:
 def kernels_json(build: Build, settings: Mapping[str, str]) -> str:
     """The settings of the build, the knobs with their values and meanings, and the kernels: those of
     CPUs, and those of GPUs, which the tuner does not search. A plan is one more form to the tuner."""
-    table = {
+    members = {
         **settings,
         "knobs": {knob.name: knob.words for knob in KNOBS},
         "meanings": {knob.name: knob.meaning for knob in KNOBS},
@@ -370,25 +381,19 @@ def kernels_json(build: Build, settings: Mapping[str, str]) -> str:
             kernels[on] += [tuned_kernel(kernel) for kernel in variant.kernels.values() if kernel.owner is kernel]
             if not variant.target.device:
                 kernels[on].append(tuned_plan(variant))
-    lists = "".join(f',\n "{name}": {json_lines(rows, "    ")}' for name, rows in kernels.items())
-    return f"{json.dumps(table, indent=1)[:-2]}{lists}}}\n"
+    return json_object(members, kernels) + "\n"
 
 
 def tuned_kernel(kernel: Kernel) -> dict[str, object]:
-    reached = kernel.form.reached
-    alone = reached.alone and len(kernel.variant.kernels) == 1
+    reached = dataclasses.asdict(kernel.form.reached)
+    only_form = reached.pop("layouts_of_only_form")
+    if only_form and len(kernel.variant.kernels) == 1:
+        reached["layouts"] = only_form
     return {
         **tuned_form(kernel.variant, kernel.form.name, kernel.halide_target, kernel.knobs),
         "layouts": kernel.form.steps,
         "llvm_args": kernel.llvm_args,
-        "reached": {
-            "layouts": (reached.alone if alone else reached.layouts).split(),
-            "least": reached.least,
-            "parameters": reached.parameters,
-            "ordinary": reached.ordinary,
-            "in_rows": reached.in_rows,
-            "in_place": kernel.variant.operator.in_place,
-        },
+        "reached": reached,
     }
 
 
@@ -408,7 +413,8 @@ def tuned_form(variant: Variant, form: str, halide_target: str, knobs: Mapping[s
         "halide_target": compiled_for(halide_target, *SHIPPED),
         "knobs": knobs,
         "space": [knob.name for knob in space(kind, name)],
-        "conditions": conditions(kind, name),
+        "conditions": [constraint.condition for constraint in constraints(kind, name)],
+        "in_place": variant.operator.in_place,
     }
 
 
@@ -428,6 +434,6 @@ def all_files(build: Build, settings: Mapping[str, str]) -> dict[str, str]:
         "include/stages.inc": stages_inc(build),
         "operators.json": operators_json(),
         "kernels.json": kernels_json(build, settings),
-        "objects.txt": objects_txt(build),
+        "runs.txt": runs_txt(build),
         "build.cmake": build_cmake(build),
     }

@@ -1,4 +1,4 @@
-"""Writes what a build has of the lists, or ends with an error that names the line of the mistake.
+"""Writes the files of a build that are made from the lists, or ends with an error that names the line of the mistake.
 
     generate.py FOLDER --arch ARCH --system SYSTEM --halide VERSION --tuning FOLDER [OPTION...]
 
@@ -12,6 +12,8 @@ import pathlib
 import sys
 import traceback
 
+if sys.version_info < (3, 9):
+    sys.exit(f"{sys.executable} is Python {sys.version.split()[0]}; hewn needs 3.9 or newer")
 sys.dont_write_bytecode = True  # the sources may be read-only
 sys.path[0] = str(pathlib.Path(__file__).resolve().parents[1])
 
@@ -45,7 +47,7 @@ def write(folder: pathlib.Path, texts: dict[str, str]) -> None:
         file = folder / name
         if not file.exists() or file.read_text(encoding="utf-8") != text:
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text, encoding="utf-8", newline="\n")
+            file.write_bytes(text.encode())
 
 
 def main() -> None:
@@ -54,6 +56,8 @@ def main() -> None:
     from lists.files import all_files
 
     given = parse_arguments()
+    if not given.tuning:
+        raise Mistake("HEWN_TUNING_DIR: it is empty, expected a folder")
     options = Options(
         arch=given.arch,
         system=given.system,
@@ -68,11 +72,25 @@ def main() -> None:
     write(given.folder, all_files(Build(options), {name: getattr(given, name) for name in SETTINGS}))
 
 
+def told(error: Exception) -> str:
+    """What Python says about a list, with the line of the list; "" if the fault is not a list's."""
+    lists = {path.name for path in pathlib.Path(__file__).parent.glob("*.py") if is_list(path)}
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if pathlib.Path(frame.filename).name in lists:
+            return f"{frame.filename}:{frame.lineno}: {error}"
+    return ""
+
+
+def is_list(path: pathlib.Path) -> bool:
+    return path.read_text(encoding="utf-8").startswith('"""The list of ')
+
+
 if __name__ == "__main__":
     try:
         main()
     except Mistake as mistake:
         sys.exit(str(mistake))
-    except (TypeError, NameError) as error:  # a list has a word that Python does not know
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        sys.exit(f"{last.filename}:{last.lineno}: {error}")
+    except Exception as error:
+        if not told(error):
+            raise
+        sys.exit(told(error))

@@ -1,17 +1,19 @@
 """Writes the headers that are made from the lists and committed, since people read them:
 
     headers.py            writes them
-    headers.py --check    writes nothing, and fails if one is not what it would write"""
+    headers.py --check    writes nothing, and fails if one of them is not what it would write"""
 
 from __future__ import annotations
 
+import argparse
 import pathlib
 import sys
 
 sys.dont_write_bytecode = True
 sys.path[0] = str(pathlib.Path(__file__).resolve().parents[1])
 
-from lists.declarations import ROOT, Attribute, Tensor  # noqa: E402
+from lists.checks import check_lists  # noqa: E402
+from lists.declarations import ROOT, Attribute, Mistake, Tensor  # noqa: E402
 from lists.files import snake_case  # noqa: E402
 from lists.operators import OPERATORS  # noqa: E402
 
@@ -76,10 +78,16 @@ def attribute_member(attribute: Attribute) -> str:
 
 
 def main() -> None:
-    headers = {ROOT / "include/hewn/operators.hpp": operators_hpp()}
-    for file, text in headers.items():
-        if sys.argv[1:] != ["--check"]:
-            file.write_text(text, encoding="utf-8", newline="\n")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true")
+    check = parser.parse_args().check
+    try:
+        check_lists()
+    except Mistake as mistake:
+        sys.exit(str(mistake))
+    for file, text in {ROOT / "include/hewn/operators.hpp": operators_hpp()}.items():
+        if not check:
+            file.write_bytes(text.encode())
         elif file.read_text(encoding="utf-8") != text:
             sys.exit(f"{file} is not what the lists say: python3 lists/headers.py writes it")
 

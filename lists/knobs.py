@@ -51,7 +51,7 @@ KNOBS = [
         "loads",
         [0, 1, 2],
         "How often an input is loaded for its two products: once, or twice, as operands of the multiplications. "
-        "0: twice with AVX2 alone.",
+        "0: twice, but only with AVX2.",
         kernels="^quantize_linear_f32_.*__(reciprocal|repeating)$",
     ),
     Knob(

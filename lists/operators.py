@@ -74,8 +74,8 @@ OPERATORS = [
             Tensor("ZeroPointTensor", "zero_point", like="OutputTensor", optional="6.2"),
             Tensor("OutputTensor", "output"),
         ],
-        # Of the input, the scale and their quotient (ONNX 23). Where it is not f32 the runtime
-        # divides, and the form `divide` does the rest.
+        # The precision of the input, the scale and their quotient (ONNX 23). For f16 and bf16 the
+        # runtime divides, and the form `divide` does the rest.
         attributes=[
             Attribute(
                 "precision",
@@ -98,9 +98,9 @@ OPERATORS = [
         forms=[
             Form(
                 "divide", "100 110 111",
-                reached=Reached("per_axis_last", alone="dense per_axis_last", parameters="zero"),
+                reached=Reached("per_axis_last", layouts_of_only_form="dense per_axis_last", scales="zero"),
             ),
-            # It is proven only for ties of 8 bits that a reciprocal rounds as division does.
+            # It is proven only for outputs of 8 bits that a reciprocal rounds as division does.
             Form(
                 "reciprocal", "1",
                 only=to_8_bits,
@@ -256,21 +256,21 @@ OPERATORS = [
             # Only `reciprocal` has a use for VNNI. With VNNI's features LLVM narrows `folded` by
             # more moves between lanes (64 elements take 20.8 cycles instead of 18.5 by llvm-mca's
             # Ice Lake). Without them `divide` is x86_64_avx512's own function.
-            Form("divide", "11 10 01", without=VNNI, reached=Reached(parameters="extraordinary")),
+            Form("divide", "11 10 01", without=VNNI, reached=Reached(scales="extraordinary")),
             # 16 bits divide: the ties of their quotients, and all of their pairs, are too many to
             # try.
             Form(
                 "reciprocal", "11 10 01",
                 only=to_8_bits,
                 needs="fma",
-                reached=Reached(parameters="sixths", ordinary=True),
+                reached=Reached(scales="sixths", ordinary=True),
             ),
             Form(
                 "folded", "11 10 01",
                 only=to_8_bits,
                 needs="fma",
                 without=VNNI,
-                reached=Reached(parameters="powers_of_two"),
+                reached=Reached(scales="powers_of_two"),
             ),
             Form("dense", "11", gpu=True),
             Form("runs", "10", needs="cuda", gpu=True),
@@ -309,7 +309,7 @@ OPERATORS = [
             ),
         ],
         forms=[
-            Form("general", "11 10 01", reached=Reached(parameters="far_apart")),
+            Form("general", "11 10 01", reached=Reached(scales="far_apart")),
             Form("bounded", "11 10 01", needs="avx2"),
             Form("dense", "11", gpu=True),
             Form("runs", "10", needs="cuda", gpu=True),
@@ -338,7 +338,7 @@ OPERATORS = [
         ],
         forms=[
             Form("range", "1"),
-            # As QUANTIZE_LINEAR's, but the scale is f32 beside f16 too. 111 is one element.
+            # As QUANTIZE_LINEAR's, but the scale is f32 even if the input is f16. 111: one element.
             Form("divide", "100 111"),
             Form("reciprocal", "1", needs="fma", of="quantize_linear"),
             # On GPUs f16 is widened first.

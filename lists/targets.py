@@ -1,14 +1,15 @@
 """The list of targets, in ascending rank. Of the targets that a device can run, dispatch picks the
-one with the highest rank (but see the knob rank_in_halves). Schedules are in tuning/<name>.json.
+one with the highest rank (but see the knob rank_in_halves). Schedules are in tuning/<name>.json, or
+in a file for several targets (lists/tuning.py).
 
 The target of a CPU has
     arch, features: Halide's.
     probe: features that must all be present at run time, by the names that runtime/dispatch/probe.h
         knows.
-    base: a target above in this list, whose features and probes come before the target's own.
+    base: another target, whose features and probes come before the target's own.
     f16_features: further features for kernels with f16 in their signature.
-    always: what forms may need (lists/operators.py) and the architecture always has, without
-        having a feature of that name.
+    always: what forms may need (lists/operators.py), and every CPU of the architecture has although
+        Halide has no feature of that name.
     march: ARM's name of an architecture with exactly what the kernels may use
         (tests/build/leak_test.sh). x86's follows from the probes.
     only: a function of an operator's name and a signature, for which kernels the target is built.
@@ -36,6 +37,14 @@ def is_dequantize_to_f16(operator: str, signature: Signature) -> bool:
     return operator == "dequantize_linear" and signature.output.name == "f16"
 
 
+X86_64_AVX512 = Target(
+    "x86_64_avx512",
+    30,
+    arch="x86-64",
+    features="sse41 avx avx2 fma f16c avx512 avx512_skylake",
+    probe="sse4.1 avx avx2 fma bmi bmi2 f16c avx512f avx512cd avx512vl avx512dq avx512bw",
+)
+
 TARGETS = [
     Target("x86_64_sse41", 10, arch="x86-64", features="sse41", probe="sse4.1"),
     # enable_backtraces: for the vectors on the stack (docs/lab/architecture.md#vectors-on-the-stack).
@@ -46,13 +55,7 @@ TARGETS = [
         features="sse41 avx avx2 fma f16c enable_backtraces",
         probe="sse4.1 avx avx2 fma bmi2 f16c",
     ),
-    Target(
-        "x86_64_avx512",
-        30,
-        arch="x86-64",
-        features="sse41 avx avx2 fma f16c avx512 avx512_skylake",
-        probe="sse4.1 avx avx2 fma bmi bmi2 f16c avx512f avx512cd avx512vl avx512dq avx512bw",
-    ),
+    X86_64_AVX512,
     # For vpdpbusd, which Halide has only with all features of a Zen 4
     # (docs/lab/architecture.md#a-target-for-one-operator). tests/build/leak_test.sh checks that
     # these kernels need only VNNI.
@@ -60,7 +63,7 @@ TARGETS = [
         "x86_64_avx512_vnni",
         40,
         arch="x86-64",
-        base="x86_64_avx512",
+        base=X86_64_AVX512,
         features="avx512_cannonlake avx512_zen4",
         probe="avx512vnni",
         only=is_quantized_add_of_8_bits,
@@ -72,7 +75,7 @@ TARGETS = [
         "x86_64_avx512_fp16",
         50,
         arch="x86-64",
-        base="x86_64_avx512",
+        base=X86_64_AVX512,
         features="avx512_cannonlake avx512_zen4 avx512_sapphirerapids",
         probe="avx512fp16",
         only=is_add_of_f16,

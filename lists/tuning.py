@@ -10,11 +10,12 @@ from __future__ import annotations
 import json
 import pathlib
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NoReturn
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NoReturn
 
-from lists.declarations import Knob, Mistake, Operator, Signature, Target, by_name
+from lists.declarations import Constraint, Knob, Mistake, Operator, Signature, Target, by_name
 from lists.knobs import CONSTRAINTS, KNOBS
+from lists.signatures import KERNEL_OPERATORS, signatures_of
 
 KNOB = by_name(KNOBS)
 
@@ -31,93 +32,108 @@ def space(kind: str, kernel: str) -> list[Knob]:
     return [knob for knob in KNOBS if knob.kind == kind and re.search(knob.kernels, kernel)]
 
 
-def conditions(kind: str, kernel: str) -> list[str]:
-    """The conditions that its knobs must fulfil."""
+def constraints(kind: str, kernel: str) -> list[Constraint]:
+    """The constraints that its knobs must fulfil."""
     own = {knob.name for knob in space(kind, kernel)}
-    return [
-        constraint.condition
-        for constraint in CONSTRAINTS
-        if re.search(constraint.kernels, kernel)
-        and set(KNOB) & set(re.findall(r"\w+", constraint.condition)) <= own
-    ]
+    return [one for one in CONSTRAINTS if re.search(one.kernels, kernel) and set(one.knobs) <= own]
 
 
 class Tuning:
     """The tuned knobs of a target: of its own file, else of its family's, which is that of the
     longest beginning of the name: x86_64.json for x86_64_sse41. GPUs also have gpu.json."""
 
-    def __init__(
-        self,
-        folder: pathlib.Path,
-        target: Target,
-        halide: str,
-        operators: Sequence[Operator],
-        signatures_of: Callable[[Operator], Iterable[Signature]],
-        forms: Mapping[str, list[str]],
-    ):
+    def __init__(self, folder: pathlib.Path, target: Target, halide: str, forms: Mapping[str, list[str]]):
         """`forms`: the names of those that each operator has on the target."""
+        self.target = target
         self.file = find_file(folder, target)
-        self.text = self.file.read_text(encoding="utf-8")
+        self.text = self.file.read_text(encoding="utf-8", errors="replace")
         try:
-            whole = json.loads(self.text)
+            whole = json.loads(self.text, object_pairs_hook=without_doubles)
             self.knobs: dict[str, dict[str, dict[str, int | str]]] = whole["knobs"]
             measured_with, written_for = whole["halide"], whole.get("target", self.file.stem)
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise Mistake(f"{self.file}: no tuning file: {error}") from error
         if measured_with != halide:
-            raise Mistake(
-                f"{self.file}: measured with Halide {measured_with}, this build uses {halide}: tune again"
-            )
+            raise Mistake(f"{self.file}: measured with Halide {measured_with}, this build uses {halide}: tune again")
         if written_for != self.file.stem:
             raise Mistake(f"{self.file}: tuned for the target {written_for}, not for {self.file.stem}")
-        keys = {operator.name: operator for operator in operators}
-        keys |= {f"{operator.name}_{one}": operator for operator in operators for one in signatures_of(operator)}
-        for key in self.knobs:
+        self._check(forms)
+
+    def _check(self, forms: Mapping[str, list[str]]) -> None:
+        """Fails unless every operator, signature, form, knob and value is in the lists."""
+        keys = {operator.name: operator for operator in KERNEL_OPERATORS}
+        keys |= {f"{o.name}_{signature}": o for o in KERNEL_OPERATORS for signature in signatures_of(o)}
+        # A family's file may tune forms that some of its targets lack.
+        own = self.file.stem == self.target.name
+        for key, tuned in self._members(self.knobs):
             if key not in keys:
                 self._fail([key], "an operator or operator_signature", keys)
             operator = keys[key]
-            # A family's file may tune forms that some of its targets lack.
-            if self.file.stem == target.name:
-                self._check(key, operator, forms[operator.name], f"{operator.name} for {target.name}")
-            else:
-                self._check(key, operator, list(operator.form), operator.name)
+            known_forms = [*(forms[operator.name] if own else operator.form), "plan"]
+            for form, knobs in self._members(tuned, key):
+                if form not in known_forms:
+                    owner = f"{operator.name} for {self.target.name}" if own else operator.name
+                    self._fail([key, form], f"a form of {owner}", known_forms)
+                known = {knob.name: knob for knob in KNOBS if knob.kind == kind_of(operator, form)}
+                for knob, value in self._members(knobs, key, form):
+                    if knob not in known:
+                        self._fail([key, form, knob], f"a knob of {key} {form}", known)
+                    if str(value) not in known[knob].words:
+                        what = f"a value of the knob {knob} ({key} {form})"
+                        self._fail([key, form, knob], what, known[knob].words, str(value))
 
-    def _check(self, key: str, operator: Operator, forms: list[str], owner: str) -> None:
-        """Fails unless every form, knob and value is in the lists."""
-        for form, knobs in self.knobs[key].items():
-            if form not in [*forms, "plan"]:
-                self._fail([key, form], f"a form of {owner}", [*forms, "plan"])
-            known = {knob.name: knob for knob in KNOBS if knob.kind == kind_of(operator, form)}
-            for knob, value in knobs.items():
-                if knob not in known:
-                    self._fail([key, form, knob], f"a knob of {key} {form}", known)
-                if str(value) not in known[knob].words:
-                    what = f"a value of the knob {knob} ({key} {form})"
-                    self._fail([key, form, knob], what, known[knob].words, str(value))
+    def _members(self, value: Any, *path: str) -> list[tuple[str, Any]]:
+        """The members of what must be an object."""
+        if not isinstance(value, dict):
+            self._fail(path or ["knobs"], "an object", ["{...}"], json.dumps(value))
+        return list(value.items())
 
-    def _fail(self, path: Sequence[str], what: str, known: Iterable[str], word: str = "") -> NoReturn:
-        """The member at `path` is not `what`; or its value, `word`, is not."""
-        # The reader of JSON tells no lines.
+    def _line(self, path: Sequence[str]) -> int:
+        """The line of a member, by the names that lead to it. json gives no line numbers."""
         place = 0
         for member in ("knobs", *path):
             found = re.compile(rf'"{re.escape(member)}"\s*:').search(self.text, place)
             place = found.start() if found else place
-        line = self.text.count("\n", 0, place) + 1
-        raise Mistake(f"{self.file}:{line}: '{word or path[-1]}' is not {what}; these are: {' '.join(known)}")
+        return self.text.count("\n", 0, place) + 1
 
-    def knobs_of(self, operator: str, signature: Signature, target: Target, form: str) -> dict[str, str]:
+    def _fail(self, path: Sequence[str], what: str, known: Iterable[str], word: str = "") -> NoReturn:
+        """Fails with the line of the member at `path`. `word`: its value, if that is wrong."""
+        found = word or path[-1]
+        raise Mistake(f"{self.file}:{self._line(path)}: '{found}' is not {what}; expected one of: {' '.join(known)}")
+
+    def knobs_of(self, operator: Operator, signature: Signature, form: str) -> dict[str, str]:
         """The values of a form's knobs: the signature's, else the operator's. A plan also has the
         default of each knob that is not tuned; a kernel's defaults are the generator's."""
-        values = {knob.name: knob.words[0] for knob in KNOBS if knob.kind == "plan"} if form == "plan" else {}
-        kernel = f"{operator}_{signature}__{target.name}__{form}"
-        for key in (operator, f"{operator}_{signature}"):
+        kind, kernel = kind_of(operator, form), f"{operator.name}_{signature}__{self.target.name}__{form}"
+        own = {knob.name: knob for knob in space(kind, kernel)}
+        values = {name: knob.words[0] for name, knob in own.items()} if form == "plan" else {}
+        path = [operator.name, form]
+        for key in (operator.name, f"{operator.name}_{signature}"):
             for knob, value in sorted(self.knobs.get(key, {}).get(form, {}).items()):
-                if not re.search(KNOB[knob].kernels, kernel):
-                    raise Mistake(f"{self.file}: '{knob}' is not a knob of {kernel} ({KNOB[knob].where})")
+                path = [key, form, knob]
+                if knob not in own:
+                    self._fail(path, f"a knob of {kernel} ({KNOB[knob].where})", own)
                 if form != "plan":
                     values.pop(knob, None)  # a signature's own value stands last
                 values[knob] = str(value)
+        complete = {name: knob.words[0] for name, knob in own.items()} | values
+        for constraint in constraints(kind, kernel):
+            typed = {name: int(word) if word.isdigit() else word for name, word in complete.items()}
+            if not eval(constraint.condition, {"__builtins__": {}}, typed):
+                raise Mistake(
+                    f"{self.file}:{self._line(path)}: the knobs of {kernel} do not fulfil {constraint.condition} "
+                    f"({constraint.where}): {constraint.why}"
+                )
         return values
+
+
+def without_doubles(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in members:
+        if name in found:
+            raise ValueError(f"'{name}' stands there twice")
+        found[name] = value
+    return found
 
 
 def find_file(folder: pathlib.Path, target: Target) -> pathlib.Path:

@@ -482,7 +482,7 @@ class TunerTest(unittest.TestCase):
             for layout, elements in itertools.product(problems.layouts, problems.elements):
                 one = jobs.Problems((layout,), (elements,))
                 command = [BUILD.tune_runner, "call", "--variant", kernel.variant,
-                           *kernel.parameters, *one.arguments()]
+                           *kernel.scales, *one.arguments()]
                 sound, called = (jobs.run_on("local", command, [folder / name])
                                  for name in ("sound.so", "trap.so"))
                 self.assertEqual(sound.returncode, 0, sound.stderr)

@@ -23,7 +23,8 @@ class Kernel:
     knobs: tuple  # of (name, value), sorted
     space: tuple  # the names of the knobs that it has
     conditions: tuple  # what they must fulfil, as Python expressions
-    reached: tuple  # (name, value) of lists.declarations.Reached; () of a plan
+    in_place: bool  # whether the output may lie on an input
+    reached: tuple  # (name, value) of lists.declarations.Reached; () for a plan
 
     @property
     def variant(self):
@@ -35,19 +36,19 @@ class Kernel:
         return f"{self.variant}__{self.form}"
 
     @property
-    def parameters(self):
+    def scales(self):
         """tune_runner's options for scales with which the operator calls the form."""
-        parameters = dict(self.reached).get("parameters")
-        return ["--parameters", parameters] if parameters else []
+        scales = dict(self.reached).get("scales")
+        return ["--scales", scales] if scales else []
 
     @property
     def checked_by(self):
         """tune_runner's options for problems that reach the form."""
         reached = dict(self.reached)
         least = ["--least", str(reached["least"])] if reached.get("least") else []
-        flags = [f"--{name.replace('_', '-')}" for name in ("ordinary", "in_rows", "in_place")
-                 if reached.get(name)]
-        return self.parameters + least + flags
+        flags = [("--ordinary", reached.get("ordinary")), ("--in-rows", reached.get("in_rows")),
+                 ("--in-place", self.in_place)]
+        return self.scales + least + [flag for flag, given in flags if given]
 
     def family(self, tuning):
         """The name of the file for a target without its own: the longest beginning of its name that
@@ -129,9 +130,7 @@ def of_forms(found, forms):
 def kernel_of(row):
     """The Kernel of a row of kernels.json."""
     fields = {name: tuple(value) if isinstance(value, list) else value for name, value in row.items()}
-    reached = {name: tuple(value) if isinstance(value, list) else value
-               for name, value in row["reached"].items()}
-    return Kernel(**{**fields, "knobs": knob_tuple(row["knobs"]), "reached": tuple(reached.items())})
+    return Kernel(**{**fields, "knobs": knob_tuple(row["knobs"]), "reached": tuple(row["reached"].items())})
 
 
 def knob_tuple(knobs):

@@ -93,7 +93,7 @@ json targets_of(const std::string &path) {
 struct Options {
     std::string targets_of;  // if set, nothing else is
     Variant variant;
-    std::string parameters;
+    std::string scales;
     std::vector<std::string> libraries, layouts = {"dense"};
     std::vector<int64_t> elements;
     std::vector<int> threads = {1};
@@ -107,8 +107,8 @@ struct Options {
 void add_problems(CLI::App &command, Options &options, std::string &variant) {
     command.add_option("--variant", variant, "<operator>_<signature>__<target>")->required();
     command
-        .add_option("--parameters", options.parameters,
-                    "Scales with which the operator calls the form")
+        .add_option("--scales", options.scales,
+                    "The kind of scales with which the operator calls the form")
         ->check(
             CLI::IsMember({"", "zero", "extraordinary", "powers_of_two", "sixths", "far_apart"}));
     command.add_option("--layouts", options.layouts, "Layouts to time")->delimiter(',');
@@ -166,14 +166,14 @@ Options parse(int argc, char **argv) {
 //   powers_of_two   its scales can be folded; half of the quotients are ties
 //   sixths          they can not be folded
 //   far_apart       QUANTIZED_LINEAR_MUL clamps
-void reach(Problem &problem, const std::string &parameters) {
-    if (parameters.empty()) return;
-    if (parameters == "zero") {
+void reach(Problem &problem, const std::string &scales) {
+    if (scales.empty()) return;
+    if (scales == "zero") {
         if (problem.inputs[1].span() > 1)
             std::memset(problem.inputs[1].data, 0, problem.inputs[1].element_bytes());
         return;
     }
-    if (parameters == "far_apart") {
+    if (scales == "far_apart") {
         *static_cast<float *>(problem.inputs[1].data) = 0x1p40f;
         return;
     }
@@ -181,9 +181,9 @@ void reach(Problem &problem, const std::string &parameters) {
         Operand &input = problem.inputs[i];
         if (!problem.is_parameter(i) || input.type != "f32") continue;
         float &scale = *static_cast<float *>(input.data);
-        if (parameters == "extraordinary") scale *= 0x1p-70f;
-        if (parameters == "powers_of_two") scale = i == 4 ? 0x1p-6f : 0x1p-5f;
-        if (parameters == "sixths") scale = i == 6 ? 6 * 0x1p-7f : 0x1p-7f;
+        if (scales == "extraordinary") scale *= 0x1p-70f;
+        if (scales == "powers_of_two") scale = i == 4 ? 0x1p-6f : 0x1p-5f;
+        if (scales == "sixths") scale = i == 6 ? 6 * 0x1p-7f : 0x1p-7f;
     }
 }
 
@@ -309,7 +309,7 @@ void Checker::check_layout(const Library &library, const std::string &layout) {
 
 void Checker::check_contents(const Library &library, Problem problem, const char *kind) {
     kind_ = kind;
-    reach(problem, options_.parameters);
+    reach(problem, options_.scales);
     check_once(library, problem, false);
     scramble(problem, options_.ordinary);
     check_once(library, problem, false);
@@ -352,7 +352,7 @@ void Checker::check_largest(const Library &library) {
     const auto &sizes = options_.elements;
     Problem problem =
         make("dense", sizes.empty() ? 1 : *std::max_element(sizes.begin(), sizes.end()));
-    reach(problem, options_.parameters);
+    reach(problem, options_.scales);
     const size_t bytes = size_t(problem.output.span()) * problem.output.element_bytes();
     uint8_t *const output = static_cast<uint8_t *>(problem.output.data);
     std::memset(output, kUntouched, bytes);
@@ -447,7 +447,7 @@ void Timing::add(const std::string &layout, int64_t elements, int threads) {
     timed.problem =
         make_problem(variant.operator_name, variant.signature, layout, elements, arena_);
     timed.threads = threads;
-    reach(timed.problem, options_.parameters);
+    reach(timed.problem, options_.scales);
     timed.inputs = bindings_beside_constants(timed.problem);
     timed.output = timed.problem.output.binding();
     timed.ops.resize(contenders_.size());

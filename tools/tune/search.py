@@ -40,7 +40,7 @@ def problems_of(kernel):
         return Problems(("dense",), GUARDED + PLAN_DECIDING, (1, 0))
     reached = dict(kernel.reached)
     elements = tuple(n for n in GUARDED + DECIDING if n >= reached["least"])
-    return Problems(reached["layouts"], elements)
+    return Problems(tuple(reached["layouts"].split()), elements)
 
 
 def sources_digest(build):
