@@ -22,7 +22,7 @@ endif()
 # For engines and tools that make everything slow.
 set(few_kernels add_f16 add_i8 quantize_linear_f32_u8 quantize_linear_f16_i16
     dequantize_linear_i32_f16 dequantize_linear_u8_f32 quantized_linear_add_u8_i8_u8
-    quantized_linear_mul_u8_u8)
+    quantized_linear_mul_u8_u8 dynamic_quantize_linear_f32_u8)
 if(TARGET hewn_checked)
     hewn_test_objects(hewn_main_tests ${main_sources})
     set(main_sources $<TARGET_OBJECTS:hewn_main_tests>)
@@ -64,12 +64,14 @@ foreach(target IN LISTS HEWN_BUILT_TARGETS)
         set(skipped PROPERTIES COST 300 SKIP_REGULAR_EXPRESSION ": this machine lacks "
             TARGET ${target})
     endif()
-    # All take a minute and more in Node.js, where the package's tests run each kernel as well.
-    if(HEWN_OBJECT_FORMAT STREQUAL "WASM")
+    list(TRANSFORM few_kernels REPLACE "(.+)" "*Test.*/\\1__${target}" OUTPUT_VARIABLE few)
+    list(JOIN few ":" few)
+    # All take a minute and more in Node.js, where the package's tests run each kernel as well. On
+    # Windows the kernels of a CPU are those of Linux but for the calling convention.
+    if(HEWN_OBJECT_FORMAT STREQUAL "WASM" OR (WIN32 AND NOT device))
         hewn_add_test(variants.${target}.long long COMMAND hewn_tests --gtest_brief=1
             --gtest_filter=${filter})
-        list(TRANSFORM few_kernels REPLACE "(.+)" "*Test.*/\\1__${target}" OUTPUT_VARIABLE filter)
-        list(JOIN filter ":" filter)
+        set(filter ${few})
     endif()
     set(quick quick)
     if(device)
@@ -78,13 +80,14 @@ foreach(target IN LISTS HEWN_BUILT_TARGETS)
     hewn_add_test(variants.${target} main ${quick} COMMAND hewn_tests --gtest_brief=1
         --gtest_filter=${filter} ${skipped})
     if(target STREQUAL "opencl")  # PoCL takes seconds to compile a kernel
-        list(TRANSFORM few_kernels REPLACE "(.+)" "*Test.*/\\1__opencl" OUTPUT_VARIABLE few)
-        list(JOIN few ":" few)
         hewn_add_test(variants.opencl.few main quick COMMAND hewn_tests --gtest_brief=1
             --gtest_filter=${few} ${skipped})
     endif()
-    if(TARGET hewn_checked AND NOT device)  # a GPU's kernels are the same in both
+    # The few have every form. A GPU's kernels are the same in both.
+    if(TARGET hewn_checked AND NOT device)
         hewn_add_test(variants.${target}.checked main checked
+            COMMAND hewn_checked_tests --gtest_brief=1 --gtest_filter=${few} ${skipped})
+        hewn_add_test(variants.${target}.checked.long long
             COMMAND hewn_checked_tests --gtest_brief=1 --gtest_filter=${filter} ${skipped})
     endif()
 endforeach()
