@@ -124,12 +124,16 @@ split_debug_symbols() {
     fi
 }
 
+# systems_with package|wheel: those whose toolchain file has such a line.
+systems_with() {
+    grep --files-with-matches "^# $1:" cmake/toolchains/*.cmake | xargs basename --suffix=.cmake
+}
+
 build_all() {
-    local toolchain system flavour flavours
+    local system flavour flavours
     mkdir -p "$folder"
-    for toolchain in $(grep --files-with-matches '^# package:' cmake/toolchains/*.cmake); do
-        system=$(basename "$toolchain" .cmake)
-        read -r -a flavours <<<"$(sed -n 's/^# package: *//p' "$toolchain")"
+    for system in $(systems_with package); do
+        read -r -a flavours <<<"$(sed -n 's/^# package: *//p' "cmake/toolchains/$system.cmake")"
         if ((quick)); then flavours=(cpu); fi
         for flavour in "${flavours[@]}"; do
             case $flavour in
@@ -193,17 +197,12 @@ build_wheels() {  # SYSTEM...
     done
 }
 
-systems_with_wheels() {
-    grep --files-with-matches '^# wheel:' cmake/toolchains/*.cmake | xargs basename --suffix=.cmake
-}
-
 # build_only: what $only needs of $system; sets $form, the packer's.
 build_only() {
     local flavours flavour name targets toolchain=cmake/toolchains/$system.cmake
     if ! grep --quiet '^# package:' "$toolchain" 2>/dev/null; then
         echo "release.sh: there are no packages for $system, only for:" \
-            $(grep --files-with-matches '^# package:' cmake/toolchains/*.cmake |
-                xargs basename --suffix=.cmake) >&2
+            $(systems_with package) >&2
         return 2
     fi
     # Python and ONNX Runtime have no use for GPUs' kernels.
@@ -218,9 +217,9 @@ build_only() {
     case $only in
     wheel)
         form=wheels
-        if ! systems_with_wheels | grep --quiet --line-regexp "$system"; then
+        if ! systems_with wheel | grep --quiet --line-regexp "$system"; then
             echo "release.sh: there are no Python wheels for $system, only for:" \
-                $(systems_with_wheels) >&2
+                $(systems_with wheel) >&2
             return 2
         fi
         ;;
@@ -281,7 +280,7 @@ fi
 stage set-up scripts/setup.sh --all debhelper lintian
 build_all
 stage deb quietly "$folder/deb.log" packaging/deb.sh "$folder/deb"
-mapfile -t with_wheels < <(if ((quick)); then echo linux-gnu-x86_64; else systems_with_wheels; fi)
+mapfile -t with_wheels < <(if ((quick)); then echo linux-gnu-x86_64; else systems_with wheel; fi)
 build_wheels "${with_wheels[@]}"
 stage pack pack
 status=0

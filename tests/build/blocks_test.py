@@ -150,6 +150,9 @@ def run_git(folder, *arguments):
 
 def make_copy(copy, generators):
     """The files of ROOT that git tracks or would, as they are now, in a repository of their own."""
+    if not (ROOT / ".git").exists():
+        print(f"skipped: {ROOT} is no git checkout, which says which files are the sources")
+        sys.exit(77)
     names = run_git(ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
     for name in {name for name in names.split("\0") if (ROOT / name).is_file()}:
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
