@@ -42,6 +42,16 @@ def clamped(quotient, zero_point, least, most):
     return np.clip(np.where(np.isnan(quotient), zero_point, value), least, most)
 
 
+def rounded_to(precision, values):
+    """Values of float64, rounded once to a float type of 16 bits, as f32."""
+    if precision == "f16":
+        return values.astype(F16).astype(F32)
+    _, exponent = np.frexp(values)
+    unit = np.ldexp(1.0, np.maximum(exponent, -125) - 8)  # bf16 has 8 bits, and f32's exponents
+    result = np.where(np.isfinite(values), np.rint(values / unit) * unit, values)
+    return result.astype(F32)
+
+
 class Case:
     """A command line, its files in the current folder, and what each output must hold."""
 
@@ -52,8 +62,9 @@ class Case:
         self.shape = tuple(chance.randint(1, 2 if rank > 4 else 6) for _ in range(rank))
         if rank and chance.random() < 0.05:
             self.shape = (0, *self.shape[1:])
-        command = chance.choice([self.add, self.quantize, self.dequantize, self.quantized_pair,
-                                 self.dynamic])
+        command = chance.choice([self.add, self.quantize, self.quantize, self.dequantize,
+                                 self.quantized_pair, self.dynamic, self.directml_quantize,
+                                 self.directml_dequantize])
         with np.errstate(all="ignore"):
             self.words = command()
         if chance.random() < 0.3:
@@ -66,10 +77,23 @@ class Case:
         self.files[name] = np.asarray(array, order=self.chance.choice("CF"))
         return name
 
-    def output(self, array, option="-o"):
+    def picture(self):
+        """Writes a PNG of random pixels. Its name, and what a quantization reads of it."""
         self.count += 1
-        name = f"out{self.count}.npy"
-        self.outputs[name] = np.asarray(array)
+        name, channels = f"{'abcdefghij'[self.count]}.png", self.chance.randint(1, 4)
+        self.shape = tuple(self.chance.randint(1, 6) for _ in range(2)) + (channels,) * (channels > 1)
+        dtype = self.chance.choice([np.uint8, np.uint16])
+        pixels = self.rng.integers(0, np.iinfo(dtype).max, self.shape, dtype, endpoint=True)
+        self.files[name] = cli_test.make_png(pixels, 8 * pixels.itemsize, [0, 4, 2, 6][channels - 1])
+        return name, pixels.astype(F32) / F32(np.iinfo(dtype).max)
+
+    def output(self, array, option="-o"):
+        array = np.asarray(array)
+        is_picture = 2 <= array.ndim <= (3 if array.shape[-1] in (1, 2, 3, 4) else 2)
+        is_picture = is_picture and array.size and array.dtype in (np.uint8, np.uint16)
+        self.count += 1
+        name = f"out{self.count}.{'png' if is_picture and self.chance.random() < 0.3 else 'npy'}"
+        self.outputs[name] = array
         return [option, name]
 
     def data(self, kind, shape=None):
@@ -107,7 +131,7 @@ class Case:
         return lambda shape: np.asarray(self.rng.integers(least, most, shape, endpoint=True,
                                                           dtype=np.int64)).astype(DTYPES[kind])
 
-    def choose_axis(self):
+    def choose_axis(self, whole_blocks=False):
         """With --axis 1-D parameters of several elements lie along it, each for a block."""
         self.axis, self.block = None, 1
         if not self.shape or self.chance.random() < 0.5:
@@ -115,7 +139,9 @@ class Case:
         self.axis = self.chance.randrange(len(self.shape))
         words = [f"--axis={self.axis - self.chance.choice([0, len(self.shape)])}"]
         if self.chance.random() < 0.4:
-            self.block = self.chance.randint(1, max(self.shape[self.axis], 1))
+            length = max(self.shape[self.axis], 1)
+            self.block = self.chance.choice([size for size in range(1, length + 1)
+                                             if not whole_blocks or length % size == 0])
             words.append(f"--block-size={self.block}")
         return words
 
@@ -131,19 +157,58 @@ class Case:
         return ["add", self.save(a), self.save(b), *self.output(a + b)]
 
     def quantize(self):
-        x = self.data(self.chance.choice(["f32", "f16", "i32"]))
+        if self.chance.random() < 0.2:
+            name, x = self.picture()
+        else:
+            x = self.data(self.chance.choice(["f32", "f16", "i32"]))
+            name = self.save(x)
         kind = self.chance.choice(["u8", "i8", "u16", "i16", "u32", "i32", *PACKED])
         stored = kind if kind in DTYPES else kind[0] + "8"
         limits = PACKED.get(kind) or (np.iinfo(DTYPES[kind]).min, np.iinfo(DTYPES[kind]).max)
-        words = ["quantize", self.save(x), "--type", kind, *self.choose_axis()]
+        words = ["quantize", name, "--type", kind, *self.choose_axis()]
         scale_words, scale = self.parameter(self.scale(F16 if x.dtype == F16 else F32), "--scale")
         zero_words, zero = [], 0
         if self.chance.random() < 0.6:
             zero_words, zero = self.parameter(self.zero(stored, limits), "--zero-point")
-        quotient = x.astype(F32) / scale.astype(F32)
+        precision = self.chance.choice([None, None, "f32", "f16", "bf16"])
+        if precision in ("f16", "bf16"):
+            left, right = (rounded_to(precision, a.astype(np.float64)) for a in (x, scale))
+            quotient = rounded_to(precision, left.astype(np.float64) / right.astype(np.float64))
+        else:
+            quotient = x.astype(F32) / scale.astype(F32)
+        words += [f"--precision={precision}"] if precision else []
         result = clamped(quotient, zero, *limits)
         return [*words, *scale_words, *zero_words,
                 *self.output(result.astype(np.int64).astype(DTYPES[stored]))]
+
+    def directml_quantize(self):
+        x, kind = self.data(self.chance.choice(["f32", "f16"])), self.chance.choice(
+            ["u8", "i8", "u4", "i4"])
+        stored, limits = kind[0] + "8", PACKED.get(kind) or (
+            (0, 255) if kind == "u8" else (-128, 127))
+        words = ["dml-quantize", self.save(x), "--type", kind, *self.choose_axis(True)]
+        scale_words, scale = self.parameter(self.scale(x.dtype), "--scale")
+        zero_words, zero = [], (limits[1] + 1) // 2 if kind[0] == "u" else 0
+        if self.chance.random() < 0.6:
+            zero_words, zero = self.parameter(self.zero(stored, limits), "--zero-point")
+        result = clamped(x.astype(F32) / scale.astype(F32), zero, *limits)
+        return [*words, *scale_words, *zero_words,
+                *self.output(result.astype(np.int64).astype(DTYPES[stored]))]
+
+    def directml_dequantize(self):
+        kind = self.chance.choice(["u8", "i8", "u4", "i4"])
+        stored, limits = kind[0] + "8", PACKED.get(kind)
+        x = self.zero(stored, limits)(self.shape)
+        bits = [f"--bits={kind[1]}"] if kind in PACKED else []
+        words = ["dml-dequantize", self.save(x), *bits, *self.choose_axis(True)]
+        dtype = self.chance.choice([F32, F16])
+        scale_words, scale = self.parameter(self.scale(dtype), "--scale")
+        zero_words, zero = [], {"u8": 128, "u4": 8}.get(kind, 0)
+        if self.chance.random() < 0.6:
+            zero_words, zero = self.parameter(self.zero(stored, limits), "--zero-point")
+        result = cli_test.dequantize(x, scale, zero)
+        return [*words, *scale_words, *zero_words, "--type", "f16" if dtype == F16 else "f32",
+                *self.output(result)]
 
     def dequantize(self):
         kind = self.chance.choice(["u8", "i8", "u16", "i16", "u32", "i32", *PACKED])
@@ -207,8 +272,11 @@ class Case:
 
 
 def lay_out(folder, case):
-    for name, array in case.files.items():
-        np.save(folder / name, array)
+    for name, held in case.files.items():
+        if name.endswith(".png"):
+            (folder / name).write_bytes(held)
+        else:
+            np.save(folder / name, held)
     (folder / "folder").mkdir()
     (folder / "folder.npy").mkdir()
     (folder / "loop.npy").symlink_to("loop.npy")
@@ -252,12 +320,15 @@ def check_done(case, words, is_right, result, before, after, folder):
     if is_right and new != set(case.outputs):
         raise Failure(f"{new} were written, not {set(case.outputs)}")
     for name in new:
-        if name.endswith(".png") and not is_right:
-            cli_test.read_png(folder / name)
-            continue
-        if not name.endswith(".npy"):
+        if name.endswith(".png"):
+            got = cli_test.read_png(folder / name)
+            got = got.astype(got.dtype.newbyteorder("="))
+            if is_right:
+                got = got.reshape(case.outputs[name].shape)
+        elif name.endswith(".npy"):
+            got = np.load(folder / name)
+        else:
             raise Failure(f"{name} was written")
-        got = np.load(folder / name)
         if is_right and not same(got, case.outputs[name]):
             raise Failure(f"{name} is {got.tolist()}, not {case.outputs[name].tolist()}")
 
@@ -305,7 +376,7 @@ def run(hewn, seed, number):
         except Failure as failure:
             print(f"--seed {seed} --case {number}: {failure}\n  hewn {words}\n  exit status "
                   f"{result.returncode}\n  {result.stdout!r}\n  {result.stderr!r}\n  "
-                  f"{ {name: (a.dtype.str, a.shape) for name, a in case.files.items()} }")
+                  f"{ {name: getattr(held, 'shape', 'PNG') for name, held in case.files.items()} }")
             return is_right, result.returncode, True
     return is_right, result.returncode, False
 
