@@ -10,6 +10,7 @@
 #include <functional>
 #include <future>
 #include <numeric>
+#include <set>
 #include <thread>
 
 #include "../../reference/contents.h"
@@ -297,14 +298,17 @@ Outcome create_on(ID3D12Device *device, ID3D12CommandQueue *queue, DevicePtr &re
 // The call with this number fails, and where the device is removed each after it; 0: none does.
 int fail_at, fail_calls;
 bool device_removed;
+std::string first_failed;  // the method of that call
 std::function<void()> before_removal;
 void fail_from(int call, bool removed) {
     fail_calls = 0;
     fail_at = call;
     device_removed = removed;
+    first_failed.clear();
 }
-bool fails() {
+bool fails(const char *method) {
     const bool is_first = ++fail_calls == fail_at;
+    if (is_first) first_failed = method;
     if (is_first && device_removed && before_removal) before_removal();
     return is_first || (device_removed && fail_at && fail_calls >= fail_at);
 }
@@ -314,18 +318,20 @@ bool fails() {
 template<int NUMBER>
 class MayFail {
 public:
-    MayFail(void *object, size_t method)
+    MayFail(void *object, size_t method, const char *its_name)
         : replaced_(object, method, reinterpret_cast<void *>(call)) {
         real = reinterpret_cast<Method>(replaced_.original());
+        name = its_name;
     }
 
 private:
     using Word = uintptr_t;
     using Method = HRESULT(WINAPI *)(Word, Word, Word, Word, Word, Word, Word, Word);
     static HRESULT WINAPI call(Word a, Word b, Word c, Word d, Word e, Word f, Word g, Word h) {
-        return fails() ? DXGI_ERROR_DEVICE_REMOVED : real(a, b, c, d, e, f, g, h);
+        return fails(name) ? DXGI_ERROR_DEVICE_REMOVED : real(a, b, c, d, e, f, g, h);
     }
     static inline Method real;
+    static inline const char *name;
     Replaced replaced_;
 };
 
@@ -355,20 +361,20 @@ struct FailingDriver {
               return program.device->CreateFence(0, D3D12_FENCE_FLAG_NONE, iid, out);
           })),
           buffer(make_buffer(program.device.get(), 64, D3D12_RESOURCE_FLAG_NONE)),
-          create_command_queue(program.device.get(), 8),
-          create_command_allocator(program.device.get(), 9),
-          create_compute_pipeline_state(program.device.get(), 11),
-          create_command_list(program.device.get(), 12),
-          create_root_signature(program.device.get(), 16),
-          create_committed_resource(program.device.get(), 27),
-          create_fence(program.device.get(), 36),
-          get_device_removed_reason(program.device.get(), 37),
-          signal(queue.get(), 14),
-          set_event_on_completion(fence.get(), 9),
-          map(buffer.get(), 8),
-          close(program.list.get(), 9),
-          reset(program.list.get(), 10),
-          execute_command_lists(queue.get(), 10) {}
+          create_command_queue(program.device.get(), 8, "CreateCommandQueue"),
+          create_command_allocator(program.device.get(), 9, "CreateCommandAllocator"),
+          create_compute_pipeline_state(program.device.get(), 11, "CreateComputePipelineState"),
+          create_command_list(program.device.get(), 12, "CreateCommandList"),
+          create_root_signature(program.device.get(), 16, "CreateRootSignature"),
+          create_committed_resource(program.device.get(), 27, "CreateCommittedResource"),
+          create_fence(program.device.get(), 36, "CreateFence"),
+          get_device_removed_reason(program.device.get(), 37, "GetDeviceRemovedReason"),
+          signal(queue.get(), 14, "Signal"),
+          set_event_on_completion(fence.get(), 9, "SetEventOnCompletion"),
+          map(buffer.get(), 8, "Map"),
+          close(program.list.get(), 9, "Close"),
+          reset(program.list.get(), 10, "Reset"),
+          execute_command_lists(queue.get(), 10, "ExecuteCommandLists") {}
 
     // A device that is removed has nothing left to do: what was submitted before has ended.
     void settle() {
@@ -422,8 +428,9 @@ hewn_status status_of_sum(ID3D12Device *device, FailingDriver *driver = nullptr)
     return status;
 }
 
-// Every call fails in turn, or with all after it, as of a device that is removed. Each way ends in
-// a status, and what was taken of the device is given back: its children count as references.
+// Every call fails in turn, or with all after it, as on a device that is removed. Each way ends in
+// a status, but for the methods of `untold`, and what was taken of the device is given back: its
+// children count as references.
 TEST(D3d12, EveryCallFails) {
     Program program;
     ID3D12Device *const device = program.device.get();
@@ -436,18 +443,23 @@ TEST(D3d12, EveryCallFails) {
         fail_from(0, false);
         ASSERT_EQ(status_of_sum(device, removed ? &driver : nullptr), HEWN_STATUS_OK);
         const int all = fail_calls;
-        int told = 0;
+        std::set<std::string> untold;
         for (int call = 1; call <= all; call++) {
-            SCOPED_TRACE("call " + std::to_string(call) + (removed ? ", removed" : ""));
             fail_from(call, removed);
             const hewn_status status = status_of_sum(device, removed ? &driver : nullptr);
-            told += status != HEWN_STATUS_OK;
+            SCOPED_TRACE("call " + std::to_string(call) + ", " + first_failed +
+                         (removed ? ", removed" : ""));
+            // A run makes fewer calls if the device is quicker and there is no wait.
+            if (status == HEWN_STATUS_OK && !first_failed.empty()) untold.insert(first_failed);
             EXPECT_NE(status, HEWN_STATUS_KERNEL_FAILED) << "hewn's own fault";
             fail_from(0, false);
             EXPECT_EQ(references(), before);
         }
-        std::printf("%d of %d calls that fail are told\n", told, all);
-        EXPECT_GE(told, all / 2);
+        // ExecuteCommandLists has no status; nor has what gives back an operator, memory and the
+        // device, which wait for their work. Once a device is removed the next call tells it.
+        std::set<std::string> expected = {"GetDeviceRemovedReason"};
+        if (!removed) expected.insert("ExecuteCommandLists");
+        EXPECT_EQ(untold, expected) << "of " << all << " calls";
         EXPECT_EQ(status_of_sum(device), HEWN_STATUS_OK);
     }
     before_removal = nullptr;
