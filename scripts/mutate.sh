@@ -7,9 +7,10 @@ CDPATH="" cd -P "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/venv.sh
 mkdir -p build-mutation
 make_venv "$PWD/build-mutation/venv" scripts/mutate-requirements.txt
+export PATH=$PWD/build-mutation/venv/bin:$PWD/.venv/bin:$PATH
 if [[ " $* " != *" -h "* && " $* " != *" --help "* ]]; then
     scripts/setup.sh --all
     cmake --preset default >/dev/null
     cmake --build --preset default --target hewn_generators
 fi
-PATH=$PWD/build-mutation/venv/bin:$PWD/.venv/bin:$PATH exec python3 -B scripts/mutate.py "$@"
+exec python3 -B scripts/mutate.py "$@"
