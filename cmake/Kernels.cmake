@@ -101,8 +101,8 @@ endfunction()
 
 # hewn_add_kernels(<flavour> <flag>...): makes all objects with these Halide flags. The property
 # HEWN_<flavour>_OBJECTS has their files, and first that of the Halide runtime that they share, which
-# a build for WebAssembly does not need. The target hewn_<flavour>_kernels makes them once for all libraries; without it a Makefile would
-# run the generators for each library at the same time.
+# a build for WebAssembly does not need. The target hewn_<flavour>_kernels makes them once for all
+# libraries; without it a Makefile would run the generators for each library at the same time.
 function(hewn_add_kernels flavour)
     set(dir ${HEWN_GENERATED_DIR}/${flavour})
     file(MAKE_DIRECTORY ${dir})

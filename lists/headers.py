@@ -34,7 +34,8 @@ OPERATORS_HPP = """\
 
 """
 DESCRIPTION = """\
-// {directml}: {formula}. In C: hewn_{name}_desc.
+// {directml}: {formula}.
+// In C it is hewn_{name}_desc.
 struct {camel}Desc {{
 {members}}};
 // hewn_compile of it.

@@ -6,7 +6,8 @@
 #error "include hewn/hewn.hpp"
 #endif
 
-// ADD: A + B; integers wrap. In C: hewn_add_desc.
+// ADD: A + B; integers wrap.
+// In C it is hewn_add_desc.
 struct AddDesc {
     TensorDesc a_tensor;  // ATensor
     TensorDesc b_tensor;  // BTensor
@@ -22,7 +23,8 @@ inline Operator compile(const AddDesc &desc, const CompileOptions &options = {},
                    options, device);
 }
 
-// QUANTIZE_LINEAR: clamp(round(IN / scale) + zero point), ties to even. In C: hewn_quantize_linear_desc.
+// QUANTIZE_LINEAR: clamp(round(IN / scale) + zero point), ties to even.
+// In C it is hewn_quantize_linear_desc.
 struct QuantizeLinearDesc {
     TensorDesc input_tensor;  // InputTensor
     TensorDesc scale_tensor;  // ScaleTensor
@@ -41,7 +43,8 @@ inline Operator compile(const QuantizeLinearDesc &desc, const CompileOptions &op
                    options, device, {static_cast<int32_t>(desc.precision)});
 }
 
-// DEQUANTIZE_LINEAR: (IN - zero point) * scale. In C: hewn_dequantize_linear_desc.
+// DEQUANTIZE_LINEAR: (IN - zero point) * scale.
+// In C it is hewn_dequantize_linear_desc.
 struct DequantizeLinearDesc {
     TensorDesc input_tensor;  // InputTensor
     TensorDesc scale_tensor;  // ScaleTensor
@@ -59,7 +62,8 @@ inline Operator compile(const DequantizeLinearDesc &desc, const CompileOptions &
                    options, device);
 }
 
-// QUANTIZE: clamp(round(IN / scale) + zero point), ties to even. In C: hewn_quantize_desc.
+// QUANTIZE: clamp(round(IN / scale) + zero point), ties to even.
+// In C it is hewn_quantize_desc.
 struct QuantizeDesc {
     TensorDesc input_tensor;  // InputTensor
     TensorDesc scale_tensor;  // ScaleTensor
@@ -77,7 +81,8 @@ inline Operator compile(const QuantizeDesc &desc, const CompileOptions &options 
                    options, device);
 }
 
-// DEQUANTIZE: (IN - zero point) * scale. In C: hewn_dequantize_desc.
+// DEQUANTIZE: (IN - zero point) * scale.
+// In C it is hewn_dequantize_desc.
 struct DequantizeDesc {
     TensorDesc input_tensor;  // InputTensor
     TensorDesc scale_tensor;  // ScaleTensor
@@ -95,7 +100,8 @@ inline Operator compile(const DequantizeDesc &desc, const CompileOptions &option
                    options, device);
 }
 
-// QUANTIZED_LINEAR_ADD: A + B of quantized tensors, quantized; ties to even. In C: hewn_quantized_linear_add_desc.
+// QUANTIZED_LINEAR_ADD: A + B of quantized tensors, quantized; ties to even.
+// In C it is hewn_quantized_linear_add_desc.
 struct QuantizedLinearAddDesc {
     TensorDesc a_tensor;  // ATensor
     TensorDesc a_scale_tensor;  // AScaleTensor
@@ -123,7 +129,8 @@ inline Operator compile(const QuantizedLinearAddDesc &desc, const CompileOptions
                    options, device);
 }
 
-// QUANTIZED_LINEAR_MUL: A * B of quantized tensors, quantized; ties to even. In C: hewn_quantized_linear_mul_desc.
+// QUANTIZED_LINEAR_MUL: A * B of quantized tensors, quantized; ties to even.
+// In C it is hewn_quantized_linear_mul_desc.
 struct QuantizedLinearMulDesc {
     TensorDesc a_tensor;  // ATensor
     TensorDesc a_scale_tensor;  // AScaleTensor
@@ -151,7 +158,8 @@ inline Operator compile(const QuantizedLinearMulDesc &desc, const CompileOptions
                    options, device);
 }
 
-// DYNAMIC_QUANTIZE_LINEAR: quantize IN with the scale and zero point of its range. In C: hewn_dynamic_quantize_linear_desc.
+// DYNAMIC_QUANTIZE_LINEAR: quantize IN with the scale and zero point of its range.
+// In C it is hewn_dynamic_quantize_linear_desc.
 struct DynamicQuantizeLinearDesc {
     TensorDesc input_tensor;  // InputTensor
     TensorDesc output_tensor;  // OutputTensor

@@ -1,5 +1,5 @@
-// HEWN_CPU_SUPPORTS("feature"): whether this CPU has a feature that lists/targets.py probes, and its
-// operating system allows its use.
+// HEWN_CPU_SUPPORTS("feature"): whether this CPU has a feature that lists/targets.py probes, and
+// its operating system allows its use.
 #pragma once
 
 #if defined(__x86_64__) || defined(__i386__)

@@ -187,8 +187,8 @@ TEST_F(Forcing, TargetAndVariantNames) {
     }
 }
 
-// A target that leaves a kernel to the ones below it (`only` in lists/targets.py) is no error: its name
-// applies to every operator. What no target has is one, also where this build has been told to
+// A target that leaves a kernel to the ones below it (`only` in lists/targets.py) is no error: its
+// name applies to every operator. What no target has is one, also where this build has been told to
 // leave it out.
 TEST_F(Forcing, TargetNamesApplyToEveryOperator) {
     std::set<std::pair<std::string, std::string>> kernels = {{"add", "f16"}, {"add", "i64"}};

@@ -315,7 +315,8 @@ def check_done(case, words, is_right, result, before, after, folder):
         if new:
             raise Failure(f"{new} were written")
         return
-    if not new or result.stdout.count("\n") != 1:
+    # A damaged line may write an input again with the same bytes.
+    if not (new or result.stdout.partition(":")[0] in before) or result.stdout.count("\n") != 1:
         raise Failure("exit status 0 without an output, or without one line that tells of it")
     if is_right and new != set(case.outputs):
         raise Failure(f"{new} were written, not {set(case.outputs)}")
