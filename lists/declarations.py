@@ -205,7 +205,7 @@ class Reached(Declaration):
 
     layouts: how the tensors lie, in the words of bench/README.md.
     layouts_of_only_form: the same for a variant that has no other form.
-    least: the fewest elements.
+    least, most: the fewest and the most elements; most = 0: no limit.
     scales: the kind of scales that makes the operator call the form (tools/tune/runner.cpp).
     ordinary: checks give it only ordinary numbers, as the operator leaves NaN, infinity and huge
         quotients to the form `divide`.
@@ -214,6 +214,7 @@ class Reached(Declaration):
     layouts: str = "dense"
     layouts_of_only_form: str = ""
     least: int = 0
+    most: int = 0
     scales: Literal["", "zero", "extraordinary", "powers_of_two", "sixths", "far_apart"] = ""
     ordinary: bool = False
     in_rows: bool = False

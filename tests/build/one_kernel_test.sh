@@ -12,7 +12,7 @@ unset HEWN_VARIANT
 odd="$scratch/a b+ü (1)'s"
 rm -rf "$scratch"
 mkdir -p "$odd"
-cp -r "$source"/{CMakeLists.txt,cmake,generators,include,runtime,tuning} "$odd"
+cp -r "$source"/{CMakeLists.txt,cmake,generators,include,lists,runtime,tuning} "$odd"
 
 # build FOLDER SIGNATURE [OPTION...]: the static library with that kernel alone.
 build() {

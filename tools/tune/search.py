@@ -39,7 +39,8 @@ def problems_of(kernel):
     if kernel.form == "plan":
         return Problems(("dense",), GUARDED + PLAN_DECIDING, (1, 0))
     reached = dict(kernel.reached)
-    elements = tuple(n for n in GUARDED + DECIDING if n >= reached["least"])
+    most = reached["most"] or math.inf
+    elements = tuple(n for n in GUARDED + DECIDING if reached["least"] <= n <= most)
     return Problems(tuple(reached["layouts"].split()), elements)
 
 
