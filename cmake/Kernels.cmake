@@ -1,7 +1,7 @@
 # Generator runs: hewn_add_kernels() makes the objects of a flavour of the kernels.
 #
 # Reads generated/runs.txt (runs_txt in lists/files.py). Writes generated/<flavour>/objects.txt, the
-# list of the object files. The build puts these beside it, and those of GPUs in generated/gpu/.
+# list of the object files. The build puts these into the same folder, and those of GPUs into generated/gpu/.
 
 # Sets <out> to an object in <dir>, Halide's runtime for the bare architecture. Its exit hooks are
 # removed: in a forked child they would wait for threads that do not exist there.
@@ -59,8 +59,8 @@ endfunction()
 
 # hewn_add_object(<out> <flavour> <Halide flags> <line>): the object <out> of a line of
 # generated/runs.txt, made with these Halide flags. A GPU's objects are the same in every flavour,
-# because assertions would only look at the host's side. They are made once; their device code is put
-# beside them, for tests to look at.
+# because assertions would only look at the host's side. They are made once. Their device code lies
+# next to them, for tests to look at.
 function(hewn_add_object out flavour flags line)
     separate_arguments(arguments UNIX_COMMAND "${line}")
     foreach(column name device llvm_args generator function target)

@@ -1,6 +1,6 @@
-// What GPUs convert before and after kernels that do not take elements as they are
-// (lists/gpu_stages.py): f16 beside f32 and quotients, in any layout, and elements of less than
-// a byte, in the order of their memory.
+// Conversions of elements on GPUs for kernels that do not take them as they are
+// (lists/gpu_stages.py): f16 to and from f32, and quotients, in any layout; sub-byte elements in
+// the order of their memory.
 #include "gpu.h"
 
 namespace {

@@ -21,12 +21,6 @@ from lists.tuning import Tuning
 OPERATOR, TARGET = by_name(OPERATORS), by_name(TARGETS)
 
 
-def has_form(target: Target, form: Form) -> bool:
-    """Whether the form can exist on the target."""
-    features = f"{target.features} {target.always}".split()
-    return form.gpu == bool(target.device) and (not form.needs or form.needs in features)
-
-
 # ---- Options ----
 
 
@@ -199,7 +193,7 @@ class Build:
         return [
             form
             for form in operator.forms
-            if has_form(target, form)
+            if target.can_have(form)
             and (form.only is None or form.only(signature))
             and (not form.since or form.since in self.levels)
         ]
@@ -270,7 +264,7 @@ class Build:
         variants: dict[str, Variant] = {}
         for target in self.targets:
             forms = {
-                operator.name: [form.name for form in operator.forms if has_form(target, form)]
+                operator.name: [form.name for form in operator.forms if target.can_have(form)]
                 for operator in KERNEL_OPERATORS
             }
             tuning = Tuning(self.options.tuning, target, self.options.halide, forms)

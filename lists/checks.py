@@ -18,7 +18,7 @@ from lists.transpositions import TRANSPOSITIONS
 
 
 def check_lists() -> None:
-    """Fails at the first declaration that makes no sense beside the others."""
+    """Fails at the first declaration that contradicts another one, or names one that does not exist."""
     for declarations in (DATA_TYPES, OPERATORS, TARGETS, KNOBS, CHIPS, STAGES, TRANSPOSITIONS):
         by_name(declarations)
     check_unique(DATA_TYPES, "number")
@@ -64,11 +64,12 @@ def check_operators() -> None:
 
 def check_forms() -> None:
     operators = by_name(OPERATORS)
+    features = {feature for target in TARGETS for feature in target.all_features}
     for operator in KERNEL_OPERATORS:
         names = possible_kernels(operator.name)
         for form in operator.forms:
             form.must_be("a feature level", filter(None, [form.since]), FEATURE_LEVELS)
-            form.must_be("a feature of a target", filter(None, [form.needs, *form.without]), features_of(TARGETS))
+            form.must_be("a feature of a target", filter(None, [form.needs, *form.without]), features)
             form.must_be("an operator", filter(None, [form.of]), operators)
             if form.of:
                 form.must_be(f"a form of {form.of}", [form.name], operators[form.of].form)
@@ -85,10 +86,6 @@ def check_forms() -> None:
                     form.fail(f"llvm_args: '{expression}' matches no kernel")
 
 
-def features_of(targets: Sequence[Target]) -> set[str]:
-    return {word for target in targets for word in f"{target.features} {target.always}".split()}
-
-
 def possible_kernels(operator_name: str = "") -> list[str]:
     """<operator>_<signature>__<target>__<form> of all kernels that a build may have, of one operator
     or of all; `plan` is one more form."""
@@ -103,8 +100,7 @@ def possible_kernels(operator_name: str = "") -> list[str]:
                 variant = f"{operator.name}_{signature}__{target.name}"
                 names.append(f"{variant}__plan")
                 for form in operator.forms:
-                    exists = form.gpu == bool(target.device) and (not form.only or form.only(signature))
-                    if exists and (not form.needs or form.needs in features_of([target])):
+                    if target.can_have(form) and (not form.only or form.only(signature)):
                         names.append(f"{variant}__{form.name}")
     return names
 

@@ -3,7 +3,7 @@
 Each declaration checks itself when it is made, and remembers the line of the list on which it
 stands, so that every error can name it:
 
-    lists/operators.py:57: level 3.0: 'u33' is no data type; these are: f32 f16 ...
+    lists/operators.py:57: level 3.0: 'u33' is not a data type; expected one of: f32 f16 ...
 """
 
 from __future__ import annotations
@@ -15,9 +15,14 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NoReturn, TypeVar
+from typing import Literal, NoReturn, TypeVar, get_args
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
+
+Role = Literal["data", "scale", "zero_point", "output"]
+Device = Literal["cuda", "opencl", "d3d12"]
+Scales = Literal["zero", "extraordinary", "powers_of_two", "sixths", "far_apart"]
+KnobKind = Literal["kernel", "plan", "gpu"]
 
 
 class Mistake(Exception):
@@ -147,7 +152,7 @@ class Tensor(Declaration):
         `like`. The kernel is then that of f32, and f16 is converted."""
 
     name: str
-    role: Literal["data", "scale", "zero_point", "output"]
+    role: Role
     like: str = ""
     integers: str = ""
     optional: str = ""
@@ -157,7 +162,7 @@ class Tensor(Declaration):
     mixed: bool = False
 
     def check(self) -> None:
-        self.must_be("a role", [self.role], ["data", "scale", "zero_point", "output"])
+        self.must_be("a role", [self.role], get_args(Role))
         if (self.integers or self.mixed) and not self.like:
             self.fail("`integers` and `mixed` say what differs from the tensor that it is `like`")
 
@@ -215,15 +220,14 @@ class Reached(Declaration):
     layouts_of_only_form: str = ""
     least: int = 0
     most: int = 0
-    scales: Literal["", "zero", "extraordinary", "powers_of_two", "sixths", "far_apart"] = ""
+    scales: Literal[""] | Scales = ""
     ordinary: bool = False
     in_rows: bool = False
 
     name = "by the tuner"
 
     def check(self) -> None:
-        known = ["", "zero", "extraordinary", "powers_of_two", "sixths", "far_apart"]
-        self.must_be("a kind of scales", [self.scales], known)
+        self.must_be("a kind of scales", filter(None, [self.scales]), get_args(Scales))
 
 
 @dataclass(eq=False)
@@ -368,7 +372,7 @@ class Target(Declaration):
     f16_features: str = ""
     always: str = ""
     march: str = ""
-    device: Literal["", "cuda", "opencl", "d3d12"] = ""
+    device: Literal[""] | Device = ""
     system: str = ""
     only: Callable[[str, Signature], bool] | None = None
 
@@ -376,7 +380,7 @@ class Target(Declaration):
         if bool(self.arch) == bool(self.device):
             self.fail("it needs either an arch or a device")
         if self.device:
-            self.must_be("a device", [self.device], ["cuda", "opencl", "d3d12"])
+            self.must_be("a device", [self.device], get_args(Device))
             if self.probe or self.base or self.f16_features or self.always or self.march:
                 self.fail("a GPU's target has only features, a system and `only`")
             if self.device == "cuda" and self.capability == "0":
@@ -388,6 +392,15 @@ class Target(Declaration):
         if self.base:
             self.features = f"{self.base.features} {self.features}"
             self.probe = f"{self.base.probe} {self.probe}"
+
+    @property
+    def all_features(self) -> list[str]:
+        """What forms may need of it."""
+        return f"{self.features} {self.always}".split()
+
+    def can_have(self, form: Form) -> bool:
+        """Whether the form is for this kind of device, and the target has what the form needs."""
+        return form.gpu == bool(self.device) and (not form.needs or form.needs in self.all_features)
 
     @property
     def capability(self) -> str:
@@ -403,12 +416,12 @@ class Knob(Declaration):
     name: str
     values: Sequence[int | str]
     meaning: str
-    kind: Literal["kernel", "plan", "gpu"] = "kernel"
+    kind: KnobKind = "kernel"
     kernels: str = ""
     by_hand: bool = False
 
     def check(self) -> None:
-        self.must_be("a kind of knob", [self.kind], ["kernel", "plan", "gpu"])
+        self.must_be("a kind of knob", [self.kind], get_args(KnobKind))
         self.must_compile([self.kernels])
         self.words = [str(value) for value in self.values]
 

@@ -1,4 +1,5 @@
-"""Writes the files of a build that are made from the lists, or ends with an error that names the line of the mistake.
+"""Writes the files of a build that are made from the lists, or ends with an error that names the
+line of the mistake.
 
     generate.py FOLDER --arch ARCH --system SYSTEM --halide VERSION --tuning FOLDER [OPTION...]
 
@@ -19,6 +20,8 @@ sys.path[0] = str(pathlib.Path(__file__).resolve().parents[1])
 
 from lists.declarations import Mistake  # noqa: E402
 
+# The modules that are data.
+LISTS = ("chips", "data_types", "gpu_stages", "knobs", "onnx_nodes", "operators", "targets", "transpositions")
 # What CMake knows and the tuner needs of a build.
 SETTINGS = ("halide", "halide_library", "source", "tuning", "cc", "objcopy")
 
@@ -72,17 +75,10 @@ def main() -> None:
     write(given.folder, all_files(Build(options), {name: getattr(given, name) for name in SETTINGS}))
 
 
-def told(error: Exception) -> str:
-    """What Python says about a list, with the line of the list; "" if the fault is not a list's."""
-    lists = {path.name for path in pathlib.Path(__file__).parent.glob("*.py") if is_list(path)}
-    for frame in reversed(traceback.extract_tb(error.__traceback__)):
-        if pathlib.Path(frame.filename).name in lists:
-            return f"{frame.filename}:{frame.lineno}: {error}"
-    return ""
-
-
-def is_list(path: pathlib.Path) -> bool:
-    return path.read_text(encoding="utf-8").startswith('"""The list of ')
+def line_of_list(error: Exception) -> str:
+    """Where Python failed, if that is in a list: a word there is unknown to it."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{last.filename}:{last.lineno}" if pathlib.Path(last.filename).stem in LISTS else ""
 
 
 if __name__ == "__main__":
@@ -91,6 +87,6 @@ if __name__ == "__main__":
     except Mistake as mistake:
         sys.exit(str(mistake))
     except Exception as error:
-        if not told(error):
+        if not line_of_list(error):
             raise
-        sys.exit(told(error))
+        sys.exit(f"{line_of_list(error)}: {error}")

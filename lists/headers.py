@@ -1,7 +1,7 @@
-"""Writes the headers that are made from the lists and committed, since people read them:
+"""Writes include/hewn/operators.hpp, which is committed, since people read it:
 
-    headers.py            writes them
-    headers.py --check    writes nothing, and fails if one of them is not what it would write"""
+    headers.py            writes it
+    headers.py --check    writes nothing, and fails if it is not what would be written"""
 
 from __future__ import annotations
 
@@ -86,11 +86,11 @@ def main() -> None:
         check_lists()
     except Mistake as mistake:
         sys.exit(str(mistake))
-    for file, text in {ROOT / "include/hewn/operators.hpp": operators_hpp()}.items():
-        if not check:
-            file.write_bytes(text.encode())
-        elif file.read_text(encoding="utf-8") != text:
-            sys.exit(f"{file} is not what the lists say: python3 lists/headers.py writes it")
+    file, text = ROOT / "include/hewn/operators.hpp", operators_hpp()
+    if not check:
+        file.write_bytes(text.encode())
+    elif file.read_text(encoding="utf-8") != text:
+        sys.exit(f"{file} is not what the lists say: python3 lists/headers.py writes it")
 
 
 if __name__ == "__main__":

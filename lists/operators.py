@@ -27,6 +27,7 @@ def float_to_8_bits(signature: Signature) -> bool:
 
 
 INTEGERS = "i32 i16 i8 u32 u16 u8"
+SCALES = {"AScaleTensor": "f32", "BScaleTensor": "f32", "OutputScaleTensor": "f32"}
 VNNI = ("avx512_cannonlake", "avx512_zen4")
 # LLVM would join the products of a block's vectors, as they are packed together, and divide them
 # again, the last first. A Zen 1, whose prefetching follows ascending lines, would be slower
@@ -234,9 +235,7 @@ OPERATORS = [
                     "ATensor": "i8 u8 i16 u16",
                     "BTensor": "i8 u8 i16 u16",
                     "OutputTensor": "i8 u8 i16 u16",
-                    "AScaleTensor": "f32",
-                    "BScaleTensor": "f32",
-                    "OutputScaleTensor": "f32",
+                    **SCALES,
                 },
             ),
             Level(
@@ -246,9 +245,7 @@ OPERATORS = [
                     "ATensor": "i8 u8",
                     "BTensor": "i8 u8",
                     "OutputTensor": "i8 u8",
-                    "AScaleTensor": "f32",
-                    "BScaleTensor": "f32",
-                    "OutputScaleTensor": "f32",
+                    **SCALES,
                 },
             ),
         ],
@@ -302,9 +299,7 @@ OPERATORS = [
                 {
                     "ATensor": "i8 u8",
                     "OutputTensor": "i8 u8",
-                    "AScaleTensor": "f32",
-                    "BScaleTensor": "f32",
-                    "OutputScaleTensor": "f32",
+                    **SCALES,
                 },
             ),
         ],

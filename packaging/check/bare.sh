@@ -10,7 +10,7 @@ apt debootstrap
 system=$work/bookworm
 debootstrap --variant=minbase bookworm "$system" >"$work/debootstrap.log" 2>&1 ||
     skip "no debootstrap: $(tail -1 "$work/debootstrap.log")"
-# As every machine has them. PoCL asks /sys for the processors, a test opens terminals.
+# Every machine has these. PoCL asks /sys for the processors, and a test opens terminals.
 trap 'umount "$system"/{dev/pts,sys,proc} 2>/dev/null' EXIT
 mount -t proc proc "$system/proc" && mount -t sysfs -o ro sysfs "$system/sys" &&
     mount -t devpts devpts "$system/dev/pts" || skip "/proc, /sys and /dev/pts cannot be mounted"

@@ -455,8 +455,9 @@ TEST(D3d12, EveryCallFails) {
             fail_from(0, false);
             EXPECT_EQ(references(), before);
         }
-        // ExecuteCommandLists has no status; nor has what gives back an operator, memory and the
-        // device, which wait for their work. Once a device is removed the next call tells it.
+        // ExecuteCommandLists returns nothing. The functions that give back an operator, memory or
+        // a device wait for their work and return nothing either. A removed device fails the next
+        // call.
         std::set<std::string> expected = {"GetDeviceRemovedReason"};
         if (!removed) expected.insert("ExecuteCommandLists");
         EXPECT_EQ(untold, expected) << "of " << all << " calls";
