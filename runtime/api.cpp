@@ -15,7 +15,7 @@ using namespace hewn;
 
 namespace {
 
-// Whether there are `expected` bindings and the first has a valid struct_size. check_struct_sizes
+// Whether there are `expected` bindings and the first has a valid struct_size. locate_tensors
 // checks the others.
 bool well_formed(const hewn_buffer_binding *bindings, uint32_t count, uint32_t expected) {
     return count == expected && bindings && size_of(*bindings) >= sizeof(hewn_buffer_binding);

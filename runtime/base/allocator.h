@@ -10,11 +10,13 @@ struct Allocator {
     hewn_deallocate_fn deallocate_hook;
     void *context;
 
-    // `count` zeroed objects; null: no memory. For types that need no construction or destruction.
+    // `count` zeroed objects, and as many zeroed bytes behind them; null: no memory. For types that
+    // need no construction or destruction.
     template<class T>
-    T *allocate(size_t count = 1) const {
-        void *memory = allocate_hook(context, count * sizeof(T), alignof(T));
-        if (memory) __builtin_memset(memory, 0, count * sizeof(T));
+    T *allocate(size_t count = 1, size_t bytes_behind = 0) const {
+        const size_t bytes = count * sizeof(T) + bytes_behind;
+        void *memory = allocate_hook(context, bytes, alignof(T));
+        if (memory) __builtin_memset(memory, 0, bytes);
         return static_cast<T *>(memory);
     }
     void deallocate(void *memory) const {

@@ -11,17 +11,18 @@ int call_add(BoxCall &context, halide_buffer_t *operands) {
                        call.kernel.prefetch_distance, &operands[2]);
 }
 
-__attribute__((cold)) void choose_add_form(const Space &, const Variant &variant,
-                                           CpuKernel &kernel) {
+__attribute__((cold)) int list_modes(const Space &, const Variant &variant, CpuKernel &kernel,
+                                     CpuMode *modes) {
     kernel.form = variant.form("general");
-    kernel.call = call_add;
+    modes[0] = {0, nullptr, call_add, {kernel.form->layouts, 0, false}};
+    return 1;
 }
 
 // A chip may follow ADD's long streams by itself, so ADD has a share of its own of the last-level
 // cache up to which it prefetches. f16 takes longer to add than to read: with two large inputs it
 // prefetches up to the usual share, with one not at all
 // (docs/lab/performance.md#software-prefetching).
-__attribute__((cold)) bool fit_add(Plan &plan, int32_t, const Variant &, CpuKernel &kernel) {
+__attribute__((cold)) bool suits(Plan &plan, int32_t, const Variant &, CpuKernel &kernel) {
     const bool one_large_input = __builtin_popcount(plan.prefetched) < 2;
     const bool f16 = kernel.problem->output.type == HEWN_DATA_TYPE_FLOAT16;
     kernel.prefetch_share = !f16              ? PrefetchShare::OfAdd
@@ -32,6 +33,6 @@ __attribute__((cold)) bool fit_add(Plan &plan, int32_t, const Variant &, CpuKern
 
 }  // namespace
 
-const CpuForms forms_of_add = {choose_add_form, fit_add, nullptr};
+const CpuForms forms_of_add = {list_modes, suits, nullptr};
 
 }  // namespace hewn

@@ -8,9 +8,9 @@ namespace {
 int call_dequantize(BoxCall &context, halide_buffer_t *operands) {
     const CpuCall &call = static_cast<CpuCall &>(context);
     const CpuKernel &kernel = call.kernel;
-    const Form &form = takes_repeating(kernel, operands[kScale]) ? *kernel.repeating : *kernel.form;
-    return call_kernel(form, call, &operands[0], &operands[1], &operands[2],
-                       kernel.prefetch_distance, &operands[3]);
+    const bool repeating = takes_repeating(kernel, operands[kScale]);
+    return call_kernel(*(repeating ? kernel.quick : kernel.form), call, &operands[0], &operands[1],
+                       &operands[2], kernel.prefetch_distance, &operands[3]);
 }
 
 int call_dequantize_blocks(BoxCall &context, halide_buffer_t *operands) {
@@ -19,31 +19,36 @@ int call_dequantize_blocks(BoxCall &context, halide_buffer_t *operands) {
     while (rows.next()) {
         halide_buffer_t *const o = rows.operands;
         const int code =
-            call_kernel(*call.kernel.blocks, call, &o[0], &o[1], &o[2], rows.shift, &o[3]);
+            call_kernel(*call.kernel.quick, call, &o[0], &o[1], &o[2], rows.shift, &o[3]);
         if (code != 0) return code;
     }
     return rows.has_left() ? call_dequantize(context, rows.operands) : 0;
 }
 
-__attribute__((cold)) void choose_dequantize_forms(const Space &space, const Variant &variant,
-                                                   CpuKernel &kernel) {
+__attribute__((cold)) int list_modes(const Space &space, const Variant &variant, CpuKernel &kernel,
+                                     CpuMode *modes) {
+    const Form *const repeating = may_repeat(space) ? variant.form("repeating") : nullptr;
+    const Form *const blocks = variant.form("blocks");
     kernel.form = variant.form("general");
-    kernel.call = call_dequantize;
     kernel.prefetch_share = PrefetchShare::Usual;
-    kernel.repeating = may_repeat(space) ? variant.form("repeating") : nullptr;
+    const uint32_t layouts = kernel.form->layouts;
+    int count = 0;
+    if (repeating) modes[count++] = {kRepeating, repeating, call_dequantize, reading_rows(layouts)};
+    if (blocks) modes[count++] = {kBlocks, blocks, call_dequantize_blocks, {layouts, 0, false}};
+    modes[count++] = {kAnyParameters, nullptr, call_dequantize, {layouts, 0, false}};
+    return count;
 }
 
-__attribute__((cold)) bool fit_dequantize(Plan &plan, int32_t, const Variant &variant,
-                                          CpuKernel &kernel) {
-    if (!fit_repeating(plan, kernel)) return false;
-    kernel.blocks = fit_blocks(plan) ? variant.form("blocks") : nullptr;
-    if (kernel.blocks) kernel.call = call_dequantize_blocks;
-    if (kernel.repeating) read_a_vector(plan);
+__attribute__((cold)) bool suits(Plan &plan, int32_t, const Variant &, CpuKernel &kernel) {
+    if (kernel.mode == kBlocks) return has_blocks(plan);
+    if (kernel.mode != kRepeating) return true;
+    if (!has_repeating_rows(plan)) return false;
+    read_a_vector(plan);
     return true;
 }
 
 }  // namespace
 
-const CpuForms forms_of_dequantize_linear = {choose_dequantize_forms, fit_dequantize, nullptr};
+const CpuForms forms_of_dequantize_linear = {list_modes, suits, nullptr};
 
 }  // namespace hewn

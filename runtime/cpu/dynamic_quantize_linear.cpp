@@ -1,14 +1,20 @@
 #include "dynamic_quantize_linear.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include "kernel.h"
-#include "linear.h"
 
 namespace hewn {
 
 namespace {
+
+// How far the elements of an execution reach below 0 and above it: the bits of f32 magnitudes,
+// which are ordered as the numbers are. Slices raise them in any order.
+struct Range {
+    std::atomic<uint32_t> below{0}, above{0};
+};
 
 void raise(std::atomic<uint32_t> &most, uint32_t magnitude) {
     uint32_t seen = most.load(std::memory_order_relaxed);
@@ -17,7 +23,7 @@ void raise(std::atomic<uint32_t> &most, uint32_t magnitude) {
     }
 }
 
-// Calls the kernel on a box of the first pass, whose second tensor is the Range.
+// Calls the kernel on a box. The pass's output is the Range.
 int call_range(BoxCall &context, halide_buffer_t *operands) {
     const CpuCall &call = static_cast<CpuCall &>(context);
     const bool half = call.kernel.problem->inputs[0].type == HEWN_DATA_TYPE_FLOAT16;
@@ -33,7 +39,7 @@ int call_range(BoxCall &context, halide_buffer_t *operands) {
     box.host = half ? reinterpret_cast<uint8_t *>(halves) : reinterpret_cast<uint8_t *>(words);
     box.dim = &two;
     if (const int code = call_kernel(*call.kernel.form, call, &operands[0], &box)) return code;
-    if (half) std::copy(halves, halves + 2, words);
+    for (int i = 0; i < 2 && half; i++) words[i] = bits_of(half_to_float(halves[i]));
     Range &range = *static_cast<Range *>(call.inputs[1]);
     raise(range.below, words[0]);
     raise(range.above, words[1]);
@@ -42,15 +48,11 @@ int call_range(BoxCall &context, halide_buffer_t *operands) {
 
 // Comparisons with NaN are invalid operations, which nothing here asks for. As minima must not be
 // flushed, subnormals are kept.
-__attribute__((cold)) void choose_range_form(const Space &, const Variant &variant,
-                                             CpuKernel &kernel) {
+__attribute__((cold)) int list_modes(const Space &, const Variant &variant, CpuKernel &kernel,
+                                     CpuMode *modes) {
     kernel.form = variant.form("range");
-    kernel.compute_bound = true;  // nothing is stored
-    kernel.call = call_range;
-}
-
-float magnitude(uint32_t bits, hewn_data_type type) {
-    return type == HEWN_DATA_TYPE_FLOAT16 ? half_to_float(uint16_t(bits)) : float_of(bits);
+    modes[0] = {0, nullptr, call_range, {kernel.form->layouts, 0, true}};  // nothing is stored
+    return 1;
 }
 
 // Nearest even, below 2^22.
@@ -72,16 +74,18 @@ __attribute__((noinline)) Parameters parameters_of(float low, float high, float 
 
 }  // namespace
 
-void write_parameters(const Problem &problem, const Range &range, void *scale, void *zero_point) {
-    const hewn_data_type type = problem.inputs[0].type;
-    const bool is_signed = problem.output.type == HEWN_DATA_TYPE_INT8;
+void write_parameters(const Problem &problem, void *const *tensors) {
+    enum { kRanges, kScale, kZeroPoint };
+    const Range &range = *static_cast<const Range *>(tensors[kRanges]);
+    const Tensor &zero_point = tensor(problem, kZeroPoint);
+    const bool is_signed = zero_point.type == HEWN_DATA_TYPE_INT8;
     const FloatingPointMode mode;
-    const Parameters p = parameters_of(-magnitude(range.below, type), magnitude(range.above, type),
+    const Parameters p = parameters_of(-float_of(range.below), float_of(range.above),
                                        is_signed ? -128.0f : 0.0f, is_signed ? 127.0f : 255.0f);
-    if (scale) std::memcpy(scale, &p.scale, sizeof p.scale);
-    if (zero_point) *static_cast<uint8_t *>(zero_point) = uint8_t(p.zero_point);
+    if (!tensor(problem, kScale).empty()) std::memcpy(tensors[kScale], &p.scale, sizeof p.scale);
+    if (!zero_point.empty()) *static_cast<uint8_t *>(tensors[kZeroPoint]) = uint8_t(p.zero_point);
 }
 
-const CpuForms forms_of_dynamic_quantize_linear = {choose_range_form, nullptr, nullptr};
+const CpuForms forms_of_dynamic_quantize_linear = {list_modes, nullptr, nullptr};
 
 }  // namespace hewn

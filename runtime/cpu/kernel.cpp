@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "../dispatch/chip.h"
-#include "linear.h"
 
 namespace hewn {
 
@@ -27,12 +26,12 @@ constexpr const CpuForms *kForms[] = {
 __attribute__((cold)) int32_t choose_prefetch_distance(const Plan &plan, int32_t slices,
                                                        int32_t cpus, const Chip &chip,
                                                        const CpuKernel &kernel) {
-    // Only operands in place are worth prefetching. With `repeating`, the parameters in scratch
-    // memory are only a vector each.
+    // Only operands in place are worth prefetching, and what is read a vector at a time is little.
+    const int64_t run = plan.run_inner * plan.run_outer;
     bool in_place = true;
     for (int o = 0; o < plan.operands; o++)
         in_place &= plan.access[o] == Access::InPlace ||
-                    (kernel.repeating && (o == kScale || o == kZeroPoint));
+                    (plan.access[o] == Access::Table && plan.read[o] < run);
     const int64_t widest =
         *std::max_element(plan.element_bytes, plan.element_bytes + plan.operands);
     const int64_t distance =
@@ -40,32 +39,37 @@ __attribute__((cold)) int32_t choose_prefetch_distance(const Plan &plan, int32_t
                                            kernel.prefetch_share) /
                        widest
                  : 0;
-    return plan.run_inner * plan.run_outer >= distance
-               ? int32_t(distance)
-               : 0;  // loops that prefetch are for long rows
+    return run >= distance ? int32_t(distance) : 0;  // loops that prefetch are for long rows
 }
 
 }  // namespace
 
 const CpuForms &forms_of(const OperatorInfo &info) { return *kForms[&info - kOperators]; }
 
-__attribute__((cold)) int plan_kernel(const Space &space, const Variant &variant, const Chip &chip,
-                                      Threads threads, const Allocator &allocator, Plan &plan,
-                                      CpuKernel &kernel) {
-    const CpuForms &forms = forms_of(*kernel.problem->info);
-    forms.choose(space, variant, kernel);
+__attribute__((cold)) int plan_kernel(const CpuForms &forms, const Space &space,
+                                      const Variant &variant, const Chip &chip, Threads threads,
+                                      const Allocator &allocator, Plan &plan, CpuKernel &kernel) {
+    CpuMode modes[kMaxModes];
+    const int count = forms.list_modes(space, variant, kernel, modes);
     PlanKnobs knobs = *variant.plan;
     knobs.stream_bytes = std::max(knobs.stream_bytes, chip.l3_bytes);
-    for (int plans = 1; build_plan(space, kernel.traits(), knobs, chip, allocator, plan); plans++) {
-        const int32_t slices = slice_count(plan, *variant.plan, threads.most, threads.cpus);
-        if (!forms.fit || forms.fit(plan, slices, variant, kernel)) {
-            kernel.prefetch_distance =
-                choose_prefetch_distance(plan, slices, threads.cpus, chip, kernel);
-            return plans;
+    int plans = 0;
+    for (int m = 0; m < count; m++) {
+        const CpuMode &mode = modes[m];
+        kernel.mode = mode.number;
+        kernel.quick = mode.quick;
+        kernel.call = mode.call;
+        if (m == 0 || mode.traits != modes[m - 1].traits) {
+            if (plans++ > 0) destroy_plan(allocator, plan);
+            if (!build_plan(space, mode.traits, knobs, chip, allocator, plan)) return 0;
         }
-        destroy_plan(allocator, plan);
+        const int32_t slices = slice_count(plan, *variant.plan, threads.most, threads.cpus);
+        if (forms.suits && !forms.suits(plan, slices, variant, kernel)) continue;
+        kernel.prefetch_distance =
+            choose_prefetch_distance(plan, slices, threads.cpus, chip, kernel);
+        break;
     }
-    return 0;
+    return plans;
 }
 
 }  // namespace hewn

@@ -59,18 +59,12 @@ private:
     };
 };
 
-// The layout of QUANTIZE_LINEAR and DEQUANTIZE_LINEAR with a scale a column and one zero point (see
-// Form).
-constexpr uint32_t kOneZeroPoint = 1u << 0b110;
-
 // How the CPU runs a problem with a variant.
 struct CpuKernel {
     const Problem *problem;
-    const Form *form, *reciprocal, *folded, *bounded, *columns, *repeating,
-        *blocks;                   // all but `form`: null if not used
-    uint32_t uniform;              // as KernelTraits has it
-    bool compute_bound;            // as KernelTraits has it
-    int32_t distinct_scales;       // for `columns`: the period after which a row of scales repeats
+    uint8_t mode;                  // of the operator's ways to run, by its own numbers
+    const Form *form;              // serves any box
+    const Form *quick;             // the mode's own, for most boxes; null: it has none
     PrefetchShare prefetch_share;  // of the last-level cache, up to which prefetching pays
     int32_t prefetch_distance;     // in elements, for kernels that can prefetch; 0: they do not
     CallBox call;                  // its context is a CpuCall
@@ -78,11 +72,19 @@ struct CpuKernel {
     bool large_state;              // what is kept for a slice is larger than kStateBytes
     void *settled;  // what CpuForms::settle prepared, in the device's memory; or null
 
-    // `repeating` reads rows of both parameters. So one zero point beside a scale a column is
-    // gathered into a row for it.
-    KernelTraits traits() const {
-        return {repeating ? form->layouts & ~kOneZeroPoint : form->layouts, uniform, compute_bound};
+    // What else the operator's file keeps: one type for each operator, which begins as zeros.
+    template<class Own>
+    Own &own() {
+        static_assert(sizeof(Own) <= sizeof own_);
+        return *reinterpret_cast<Own *>(own_);
     }
+    template<class Own>
+    const Own &own() const {
+        return const_cast<CpuKernel *>(this)->own<Own>();
+    }
+
+private:
+    alignas(8) uint8_t own_[16];
 };
 
 // Calls a CPU kernel on a box. The arguments have the types and order of its generator's inputs,
@@ -96,13 +98,24 @@ int call_kernel(const Form &form, const CpuCall &call, Arguments... arguments) {
 
 constexpr int kNoMemory = halide_error_code_out_of_memory;
 
+// One way to run an operator.
+struct CpuMode {
+    uint8_t number;     // CpuKernel::mode
+    const Form *quick;  // CpuKernel::quick
+    CallBox call;
+    KernelTraits traits;  // what it has the plan know
+};
+constexpr int kMaxModes = 5;
+
 // How an operator's forms are chosen: forms_of_<operator> in <operator>.cpp.
 struct CpuForms {
-    // Chooses the forms for the merged space, before it is planned.
-    void (*choose)(const Space &space, const Variant &variant, CpuKernel &kernel);
-    // Drops forms that do not pay if the plan runs in `slices` slices, and tells the plan what the
-    // others read. False: plan again, for the forms that are left. Null: nothing to do.
-    bool (*fit)(Plan &plan, int32_t slices, const Variant &variant, CpuKernel &kernel);
+    // Sets what all modes share, and lists those that the merged space allows, the best first. The
+    // last one takes any plan. Returns how many there are.
+    int (*list_modes)(const Space &space, const Variant &variant, CpuKernel &kernel,
+                      CpuMode *modes);
+    // Whether a plan that runs in `slices` slices suits the kernel's mode; if so, tells the plan
+    // what the mode's forms read. Null: any does.
+    bool (*suits)(Plan &plan, int32_t slices, const Variant &variant, CpuKernel &kernel);
     // Once the plan is made: prepares what constants alone decide, in kernel.settled. `inputs` are
     // where inputs that are not bound lie. May run kernels with the user context. Returns 0,
     // kNoMemory or a kernel's error. Null: nothing to do.
@@ -120,10 +133,9 @@ struct Threads {
     int32_t cpus;
 };
 
-// Chooses the forms of kernel.problem's operator and plans for those that pay, again as often as
-// its `fit` drops one. Then chooses how far ahead kernels prefetch. Returns how many plans that
-// took; 0: no memory.
-int plan_kernel(const Space &space, const Variant &variant, const Chip &chip, Threads threads,
-                const Allocator &allocator, Plan &plan, CpuKernel &kernel);
+// Plans kernel.problem for the first of the modes that its plan suits, and chooses how far ahead
+// kernels prefetch. Returns how many plans that took; 0: no memory.
+int plan_kernel(const CpuForms &forms, const Space &space, const Variant &variant, const Chip &chip,
+                Threads threads, const Allocator &allocator, Plan &plan, CpuKernel &kernel);
 
 }  // namespace hewn

@@ -4,16 +4,14 @@
 
 namespace hewn {
 
-bool fit_repeating(const Plan &plan, CpuKernel &kernel) {
+__attribute__((cold)) bool has_repeating_rows(const Plan &plan) {
     const auto repeats = [&](int o) {
         return plan.access[o] == Access::Table && kRepeatingPeriod % plan.period[o] == 0;
     };
-    if (!kernel.repeating || (repeats(kScale) && repeats(kZeroPoint))) return true;
-    kernel.repeating = nullptr;
-    return !gathers_one_zero_point(plan);
+    return repeats(kScale) && repeats(kZeroPoint);
 }
 
-__attribute__((cold)) bool fit_blocks(const Plan &plan) {
+__attribute__((cold)) bool has_blocks(const Plan &plan) {
     const int64_t run = plan.run_inner * plan.run_outer;
     const auto lies = [&](int o, int64_t along, int64_t across) {
         return plan.dims[o][0].stride == along && plan.dims[o][1].stride == across;

@@ -2,29 +2,39 @@
 #pragma once
 
 #include "../base/kernel_contract.h"
-#include "../problem/passes.h"
+#include "../problem/lowering.h"
 #include "kernel.h"
 
 namespace hewn {
+
+// Their modes, by the scales and zero points. `form` serves them all: `divide` or `general`.
+enum LinearMode : uint8_t {
+    kAnyParameters,
+    kUniform,    // one of each a row
+    kColumns,    // a scale a column, of constants or of enough rows
+    kRepeating,  // they repeat within a vector
+    kBlocks,     // one of each a block
+    kRounded     // any, by division in the attribute's `precision`
+};
+
+// What a plan has to know where a form reads rows of both parameters, `repeating`: one zero point
+// beside a scale a column, which has a layout of its own (see Form), is gathered into a row for it.
+inline KernelTraits reading_rows(uint32_t layouts) {
+    constexpr uint32_t kOneZeroPoint = 1u << 0b110;
+    return {layouts & ~kOneZeroPoint, 0, false};
+}
 
 // Whether parameters may repeat as `repeating` needs it: after a multiple of the innermost
 // dimension's size.
 inline bool may_repeat(const Space &space) { return kRepeatingPeriod % space.dims[0].size == 0; }
 
-// Whether to take the form `repeating` for a box, if the plan allows it.
+// Whether a plan's scales and zero points do.
+bool has_repeating_rows(const Plan &plan);
+
+// Whether to take the form `repeating` for a box.
 inline bool takes_repeating(const CpuKernel &kernel, const halide_buffer_t &operand) {
-    return kernel.repeating && operand.dim[0].extent >= kRepeatingLanes;
+    return kernel.mode == kRepeating && operand.dim[0].extent >= kRepeatingLanes;
 }
-
-// Whether zero points that are constant along the run were gathered. With other scales only
-// `repeating` needs that.
-inline bool gathers_one_zero_point(const Plan &plan) {
-    return plan.access[kZeroPoint] == Access::Table && plan.period[kZeroPoint] == 1;
-}
-
-// Keeps the form `repeating` if scales and zero points repeat as it needs it. False: plan again,
-// without it.
-bool fit_repeating(const Plan &plan, CpuKernel &kernel);
 
 constexpr int64_t kLongestBlock = 128;
 
@@ -40,7 +50,7 @@ inline bool may_be_blocks(const Space &space) {
 
 // Whether the boxes of a plan are blocks that the form `blocks` takes: beside each other, of
 // kLeastBlock elements and more. Beyond kLongestBlock other forms are as fast.
-bool fit_blocks(const Plan &plan);
+bool has_blocks(const Plan &plan);
 
 // Goes through a box of blocks in rows as the form `blocks` takes them.
 class BlockRows {

@@ -52,22 +52,22 @@ uint8_t clamped(uint8_t value, const Packing &packing) {
 }
 
 // Where an element lies: its byte, and how far to the left.
-struct Place {
+struct BitPlace {
     int64_t byte;
     int shift;
-    Place(const Packing &packing, int64_t index)
+    BitPlace(const Packing &packing, int64_t index)
         : byte(index >> (packing.bits == 4 ? 1 : 2)),
           shift(int(index & (packing.in_a_byte() - 1)) * packing.bits) {}
 };
 
 uint8_t get(const PackedElements &elements, int64_t index) {
-    const Place at(elements.packing, index);
+    const BitPlace at(elements.packing, index);
     return extended(elements.memory[at.byte] >> at.shift & mask_of(elements.packing.bits),
                     elements.packing);
 }
 
 void put(const PackedElements &elements, int64_t index, int64_t end, uint8_t value) {
-    const Place at(elements.packing, index);
+    const BitPlace at(elements.packing, index);
     const uint8_t mask = index + 1 == end ? 0xff : mask_of(elements.packing.bits);
     const uint8_t bits =
         uint8_t((clamped(value, elements.packing) & mask_of(elements.packing.bits)) << at.shift);
@@ -191,7 +191,7 @@ void unpack(const PackedElements &elements, int64_t first, int64_t step, int64_t
     if (step != 1) return unpack_each(elements, first, step, 0, count, to);
     const Run run(packing, first, count);
     unpack_each(elements, first, 1, 0, run.head, to);
-    const uint8_t *const from = elements.memory + Place(packing, first + run.head).byte;
+    const uint8_t *const from = elements.memory + BitPlace(packing, first + run.head).byte;
     (packing.bits == 4 ? unpack_steps<4> : unpack_steps<2>)(from, packing.is_signed, run.steps,
                                                             to + run.head);
     unpack_each(elements, first, 1, run.head + run.steps, count, to);
@@ -204,7 +204,7 @@ void pack(const PackedElements &elements, int64_t first, int64_t step, int64_t c
     if (step != 1) return pack_each(elements, first, step, 0, count, end, from);
     const Run run(packing, first, count);
     pack_each(elements, first, 1, 0, run.head, end, from);
-    uint8_t *const to = elements.memory + Place(packing, first + run.head).byte;
+    uint8_t *const to = elements.memory + BitPlace(packing, first + run.head).byte;
     (packing.bits == 4 ? pack_steps<4> : pack_steps<2>)(to, packing.is_signed, run.steps,
                                                         from + run.head);
     pack_each(elements, first, 1, run.head + run.steps, count, end, from);

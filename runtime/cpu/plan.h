@@ -85,6 +85,11 @@ struct KernelTraits {
     uint32_t uniform;    // a bit for each operand that must be constant along each row of a box
     bool compute_bound;  // slower than memory or nearly: streaming would only add the copy, and
                          // rows may be shorter
+
+    bool operator!=(const KernelTraits &other) const {
+        return layouts != other.layouts || uniform != other.uniform ||
+               compute_bound != other.compute_bound;
+    }
 };
 
 // The most rows of a box over which an operand may vary that is constant along each row.

@@ -8,6 +8,12 @@ namespace hewn {
 
 namespace {
 
+// Of the modes that prepare reciprocals.
+struct Columns {
+    const Form *form;         // `columns`, also of kRepeating, for rows too short for `repeating`
+    int32_t distinct_scales;  // the period after which a row of scales repeats
+};
+
 // Reciprocals of a box's scales; null: they do not fit.
 struct Reciprocals {
     const float *r0, *r1;
@@ -214,7 +220,7 @@ Reciprocals settled_reciprocals(const CpuCall &call, const halide_buffer_t &scal
 void prepare(const CpuKernel &kernel, const void *scales, int32_t count, int64_t step,
              PreparedScales &p, float *r0, float *r1) {
     const hewn_data_type type = kernel_type(*kernel.problem->info, kernel.problem->inputs[kScale]);
-    const int32_t distinct = std::min(count, kernel.distinct_scales);
+    const int32_t distinct = std::min(count, kernel.own<Columns>().distinct_scales);
     p.from = scales;
     p.count = count;
     p.fit = set_reciprocals(scales, type, step * type_bytes(type), distinct, r0, r1);
@@ -269,8 +275,8 @@ int call_quantize(BoxCall &context, halide_buffer_t *operands) {
         {0, 1, 0, 0}, {0, rows.extent, kernel.settled ? rows.stride : rows.stride != 0, 0}};
     int code;
     const auto compute = [&](halide_buffer_t *r0, halide_buffer_t *r1) {
-        return call_kernel(*kernel.reciprocal, call, &operands[0], &operands[0], r0, r1,
-                           &operands[2], kernel.prefetch_distance, &operands[3]);
+        return call_kernel(*kernel.quick, call, &operands[0], &operands[0], r0, r1, &operands[2],
+                           kernel.prefetch_distance, &operands[3]);
     };
     return by_reciprocals(call, reciprocals, *invalid, dims, code, compute)
                ? code
@@ -286,7 +292,7 @@ int call_quantize_blocks(BoxCall &context, halide_buffer_t *operands) {
         halide_buffer_t *const o = rows.operands;
         int code = 0;
         while (code == 0 && rows.next())
-            code = call_kernel(*call.kernel.blocks, call, &o[0], &o[1], &o[2], rows.shift, &o[3]);
+            code = call_kernel(*call.kernel.quick, call, &o[0], &o[1], &o[2], rows.shift, &o[3]);
         return code;
     };
     if (!without_division(call, call.state<InvalidBoxes>(), code, compute))
@@ -294,20 +300,6 @@ int call_quantize_blocks(BoxCall &context, halide_buffer_t *operands) {
     return code == 0 && rows.has_left() ? call_quantize_divided(context, rows.operands) : code;
 }
 
-void take_reciprocal(CpuKernel &kernel) {
-    kernel.call = call_quantize;
-    kernel.uniform = 1u << kScale | 1u << kZeroPoint;
-    kernel.distinct_scales = kMaxUniformRows;
-}
-
-// Gives up `reciprocal`, which needs one scale and one zero point a row.
-void leave_reciprocal(const Variant &variant, CpuKernel &kernel) {
-    kernel.reciprocal = nullptr;
-    kernel.uniform = 0;
-    kernel.call = call_quantize_divided;
-    kernel.columns = variant.form("columns");
-    kernel.repeating = variant.form("repeating");
-}
 // Repeats each row's vector of parameters in scratch memory (read_a_vector) to the row's end.
 void complete_rows(const halide_buffer_t &rows, hewn_data_type type) {
     const int shift = __builtin_ctz(unsigned(type_bytes(type)));
@@ -329,10 +321,10 @@ int call_quantize_columns(BoxCall &context, halide_buffer_t *operands) {
     halide_dimension_t dims[2] = {{0, count, 1, 0}, {0, scale.dim[1].extent, 0, 0}};
     int code;
     const auto compute = [&](halide_buffer_t *r0, halide_buffer_t *r1) {
-        return repeating ? call_kernel(*kernel.repeating, call, &operands[0], &operands[0], r0, r1,
+        return repeating ? call_kernel(*kernel.quick, call, &operands[0], &operands[0], r0, r1,
                                        &operands[2], kernel.prefetch_distance, &operands[3])
-                         : call_kernel(*kernel.columns, call, &operands[0], r0, r1, &operands[2],
-                                       &operands[3]);
+                         : call_kernel(*kernel.own<Columns>().form, call, &operands[0], r0, r1,
+                                       &operands[2], &operands[3]);
     };
     if (by_reciprocals(call, reciprocals, *invalid, dims, code, compute)) return code;
     // Dividing reads whole rows.
@@ -417,78 +409,73 @@ Subnormals choose_subnormals(const Problem &problem, int64_t elements,
     return elements >= kFlushedElements ? Subnormals::Flush : Subnormals::FlushOnceMet;
 }
 
-// QUANTIZE_LINEAR runs in one of five modes. choose_quantize_forms takes the first that the layout
-// allows. With the plan, fit_quantize keeps it or goes on to a later one. If that changes what the
-// plan should do, the operator is planned again, twice at most. All modes keep `form`, which
-// divides, for scales that are not ordinary.
-//
-//     mode        call                     not null             parameters
-//     a row       call_quantize            reciprocal           one scale and zero point a row:
-//     `uniform` repeating   call_quantize_columns    columns, repeating   repeat within a vector
-//     columns     call_quantize_columns    columns              a scale a column: constants, or
-//     enough rows of it dividing    call_quantize_divided                         any
-//     rounded     call_quantize_rounded                         any, with the attribute `precision`
-__attribute__((cold)) void choose_quantize_forms(const Space &space, const Variant &variant,
-                                                 CpuKernel &kernel) {
+// In the first mode that the layout allows and the plan suits. In all of them `form` divides, for
+// scales that are not ordinary.
+__attribute__((cold)) int list_modes(const Space &space, const Variant &variant, CpuKernel &kernel,
+                                     CpuMode *modes) {
     kernel.form = variant.form("divide");
-    kernel.call = call_quantize_divided;
     kernel.prefetch_share = PrefetchShare::Usual;
+    const uint32_t layouts = kernel.form->layouts;
     if (precision_of(*kernel.problem)) {
-        kernel.call = call_quantize_rounded;
-        kernel.compute_bound = true;
-        return;
+        modes[0] = {kRounded, nullptr, call_quantize_rounded, {layouts, 0, true}};
+        return 1;
     }
-    kernel.subnormals =
-        choose_subnormals(*kernel.problem, element_count(space), variant.plan->reciprocal_elements);
-    if (!InvalidOperationFlag::works()) return;
+    const int64_t elements = element_count(space), least = variant.plan->reciprocal_elements;
     const int64_t *const along_rows = space.dims[0].stride;
-    const bool uniform = along_rows[kScale] == 0 && along_rows[kZeroPoint] == 0 &&
-                         element_count(space) >= variant.plan->reciprocal_elements;
-    kernel.reciprocal = uniform ? variant.form("reciprocal") : nullptr;
-    kernel.blocks = uniform && may_be_blocks(space) ? variant.form("blocks") : nullptr;
-    if (kernel.blocks) kernel.call = call_quantize_blocks;
-    else if (kernel.reciprocal) take_reciprocal(kernel);
-    else {
-        leave_reciprocal(variant, kernel);
-        if (!may_repeat(space)) kernel.repeating = nullptr;
-    }
+    const bool uniform =
+        along_rows[kScale] == 0 && along_rows[kZeroPoint] == 0 && elements >= least;
+    const Form *const blocks = may_be_blocks(space) ? variant.form("blocks") : nullptr,
+                      *const reciprocal = variant.form("reciprocal"),
+                      *const columns = variant.form("columns"),
+                      *const repeating = may_repeat(space) ? variant.form("repeating") : nullptr;
+    constexpr uint32_t kParameters = 1u << kScale | 1u << kZeroPoint;
+    kernel.subnormals = choose_subnormals(*kernel.problem, elements, least);
+    kernel.own<Columns>().form = columns;
+    int count = 0;
+    const bool quick = InvalidOperationFlag::works();
+    if (quick && uniform && blocks)
+        modes[count++] = {kBlocks, blocks, call_quantize_blocks, {layouts, 0, false}};
+    if (quick && uniform && reciprocal)
+        modes[count++] = {kUniform, reciprocal, call_quantize, {layouts, kParameters, false}};
+    if (quick && repeating && columns)
+        modes[count++] = {kRepeating, repeating, call_quantize_columns, reading_rows(layouts)};
+    if (quick && columns)
+        modes[count++] = {kColumns, nullptr, call_quantize_columns, {layouts, 0, false}};
+    modes[count++] = {kAnyParameters, nullptr, call_quantize_divided, {layouts, 0, false}};
+    return count;
 }
 
-__attribute__((cold)) bool fit_quantize(Plan &plan, int32_t slices, const Variant &variant,
-                                        CpuKernel &kernel) {
-    if (kernel.blocks) {
-        if (fit_blocks(plan)) return true;
-        kernel.blocks = nullptr;
-        if (kernel.reciprocal) take_reciprocal(kernel);
-        else leave_reciprocal(variant, kernel);
-        return false;
-    }
-    if (kernel.reciprocal) {
-        if (reciprocals_pay(plan, slices, settles(plan, kernel), variant.plan->reciprocal_elements))
-            return true;
-        leave_reciprocal(variant, kernel);
-        return false;
-    }
-    if (!fit_repeating(plan, kernel)) return false;
-    int64_t distinct = 0;
-    if (kernel.columns && columns_pay(plan, slices, kernel.repeating, settles(plan, kernel),
-                                      variant.plan->reciprocal_elements, distinct)) {
-        kernel.distinct_scales = int32_t(distinct);
+__attribute__((cold)) bool suits(Plan &plan, int32_t slices, const Variant &variant,
+                                 CpuKernel &kernel) {
+    const bool repeating = kernel.mode == kRepeating;
+    const int64_t least = variant.plan->reciprocal_elements;
+    int64_t distinct = kMaxUniformRows;
+    switch (kernel.mode) {
+    case kBlocks: return has_blocks(plan);
+    case kUniform:
+        if (!reciprocals_pay(plan, slices, settles(plan, kernel), least)) return false;
+        break;
+    case kRepeating:
+        if (!has_repeating_rows(plan)) return false;
+        [[fallthrough]];
+    case kColumns:
+        if (!columns_pay(plan, slices, repeating, settles(plan, kernel), least, distinct))
+            return false;
         kernel.large_state = true;
-        kernel.call = call_quantize_columns;
-    } else {
-        const bool fits = !(kernel.repeating && gathers_one_zero_point(plan));
-        kernel.columns = kernel.repeating = nullptr;
-        if (!fits) return false;
+        if (repeating) read_a_vector(plan);
+        break;
+    default: return true;
     }
-    if (kernel.repeating) read_a_vector(plan);
+    kernel.own<Columns>().distinct_scales = int32_t(distinct);
     return true;
 }
 
 // Prepares the reciprocals of all constant scales.
 __attribute__((cold)) int settle_quantize(const Plan &plan, const Allocator &allocator,
                                           CpuKernel &kernel, void *const *inputs, void *) {
-    if (kernel.blocks || !(kernel.reciprocal || kernel.columns) || !settles(plan, kernel)) return 0;
+    const bool prepares =
+        kernel.mode == kUniform || kernel.mode == kColumns || kernel.mode == kRepeating;
+    if (!prepares || !settles(plan, kernel)) return 0;
     const Tensor &scales = kernel.problem->inputs[kScale];
     const size_t count = size_t(scales.bytes) / size_t(scales.element_bytes);
     float *const r0 = allocator.allocate<float>(2 * count);
@@ -502,6 +489,6 @@ __attribute__((cold)) int settle_quantize(const Plan &plan, const Allocator &all
 
 }  // namespace
 
-const CpuForms forms_of_quantize_linear = {choose_quantize_forms, fit_quantize, settle_quantize};
+const CpuForms forms_of_quantize_linear = {list_modes, suits, settle_quantize};
 
 }  // namespace hewn

@@ -17,6 +17,11 @@ enum { kA, kAScale, kAZeroPoint, kB, kBScale, kBZeroPoint, kOutputScale, kOutput
 constexpr int kScales[] = {kAScale, kBScale, kOutputScale};
 constexpr int kZeroPoints[] = {kAZeroPoint, kBZeroPoint, kOutputZeroPoint};
 
+// Null: there are too few elements, or the build has none.
+struct AddForms {
+    const Form *reciprocal, *folded;
+};
+
 // What the values of scales and zero points decide.
 struct Parameters {
     const Form *form = nullptr;  // fits the values; null: nothing is prepared
@@ -48,9 +53,10 @@ void prepare_quantized_add(const CpuCall &call, Parameters &p) {
     read_quantization(call, p.quantization);
     p.form = kernel.form;
     const float *const scale = p.quantization.scale;
-    if (!kernel.reciprocal || !ordinary(scale[2]) || !bounded(scale)) return;
+    const Form *const reciprocal = kernel.own<AddForms>().reciprocal;
+    if (!reciprocal || !ordinary(scale[2]) || !bounded(scale)) return;
     set_reciprocal(scale[2], p.r0, p.r1);
-    p.form = kernel.reciprocal;
+    p.form = reciprocal;
 }
 
 // Calls a form that rounds as the formula does. `divisor` is the output's scale, or the two parts
@@ -67,7 +73,8 @@ int call_quantized_add_form(const Form &form, const CpuCall &call, const Paramet
     const CpuKernel &kernel = call.kernel;
     const Quantization &q = p.quantization;
     if (&form == kernel.form) return call_by_formula(form, call, q, operands, q.scale[2]);
-    if (&form == kernel.reciprocal) return call_by_formula(form, call, q, operands, p.r0, p.r1);
+    if (&form == kernel.own<AddForms>().reciprocal)
+        return call_by_formula(form, call, q, operands, p.r0, p.r1);
     return call_kernel(form, call, &operands[0], &operands[1], q.zero_point[2], p.factors.a,
                        p.factors.b, p.factors.offset, &operands[2]);
 }
@@ -87,7 +94,8 @@ int search_factors(const CpuCall &call, const Parameters &p, FoldedFactors &fact
                             const FoldedFactors *factors) {
         Trial trial = *static_cast<const Trial *>(context);
         if (factors) trial.parameters.factors = *factors;
-        const Form &form = factors ? *trial.call.kernel.folded : *trial.parameters.form;
+        const Form *const folded = trial.call.kernel.own<AddForms>().folded;
+        const Form &form = factors ? *folded : *trial.parameters.form;
         return call_quantized_add_form(form, trial.call, trial.parameters, operands);
     };
     const Problem &problem = *call.kernel.problem;
@@ -134,28 +142,31 @@ __attribute__((cold)) int settle_quantized_add(const Plan &, const Allocator &al
     kernel.call = call_quantized_add_settled;
     const CpuCall call(kernel, inputs, user_context);
     prepare_quantized_add(call, *p);
-    if (!kernel.folded || !bounded(p->quantization.scale)) return 0;
+    const Form *const folded = kernel.own<AddForms>().folded;
+    if (!folded || !bounded(p->quantization.scale)) return 0;
     bool fits;
     const int code = search_factors(call, *p, p->factors, fits);
-    if (code == 0 && fits) p->form = kernel.folded;
+    if (code == 0 && fits) p->form = folded;
     return code;
 }
 
-__attribute__((cold)) void choose_quantized_add_forms(const Space &space, const Variant &variant,
-                                                      CpuKernel &kernel) {
+// The values of the parameters decide among the forms: known at compile, or read by each slice.
+__attribute__((cold)) int list_modes(const Space &space, const Variant &variant, CpuKernel &kernel,
+                                     CpuMode *modes) {
     kernel.form = variant.form("divide");
-    kernel.compute_bound = true;
-    kernel.call = call_quantized_add_divided;
-    const Form *reciprocal = variant.form("reciprocal"), *folded = variant.form("folded");
-    if (!(reciprocal || folded) || element_count(space) < variant.plan->reciprocal_elements) return;
-    kernel.reciprocal = reciprocal;
-    kernel.folded = folded;
-    kernel.call = call_quantized_add;
+    AddForms &forms = kernel.own<AddForms>();
+    if (element_count(space) >= variant.plan->reciprocal_elements)
+        forms = {variant.form("reciprocal"), variant.form("folded")};
+    const bool divides = !forms.reciprocal && !forms.folded;
+    modes[0] = {0,
+                nullptr,
+                divides ? call_quantized_add_divided : call_quantized_add,
+                {kernel.form->layouts, 0, true}};
+    return 1;
 }
 
 }  // namespace
 
-const CpuForms forms_of_quantized_linear_add = {choose_quantized_add_forms, nullptr,
-                                                settle_quantized_add};
+const CpuForms forms_of_quantized_linear_add = {list_modes, nullptr, settle_quantized_add};
 
 }  // namespace hewn

@@ -25,24 +25,27 @@ int32_t zero_point(const CpuCall &call, int input) {
 int call_quantized_mul(BoxCall &context, halide_buffer_t *operands) {
     const CpuCall &call = static_cast<CpuCall &>(context);
     const float ratio = scale(call, kAScale) * scale(call, kBScale) / scale(call, kOutputScale);
-    const bool bounded = call.kernel.bounded && std::fabs(ratio) <= kBoundedRatio;
-    return call_kernel(*(bounded ? call.kernel.bounded : call.kernel.form), call, &operands[0],
+    const bool bounded = call.kernel.quick && std::fabs(ratio) <= kBoundedRatio;
+    return call_kernel(*(bounded ? call.kernel.quick : call.kernel.form), call, &operands[0],
                        &operands[1], zero_point(call, kOutputZeroPoint),
                        zero_point(call, kAZeroPoint), zero_point(call, kBZeroPoint), ratio,
                        &operands[2]);
 }
 
-__attribute__((cold)) void choose_quantized_mul_form(const Space &space, const Variant &variant,
-                                                     CpuKernel &kernel) {
+// The form `bounded` takes the bounded ratios of enough elements.
+__attribute__((cold)) int list_modes(const Space &space, const Variant &variant, CpuKernel &kernel,
+                                     CpuMode *modes) {
+    const bool enough = element_count(space) >= variant.plan->reciprocal_elements;
     kernel.form = variant.form("general");
-    if (element_count(space) >= variant.plan->reciprocal_elements)
-        kernel.bounded = variant.form("bounded");
-    kernel.compute_bound = true;
-    kernel.call = call_quantized_mul;
+    modes[0] = {0,
+                enough ? variant.form("bounded") : nullptr,
+                call_quantized_mul,
+                {kernel.form->layouts, 0, true}};
+    return 1;
 }
 
 }  // namespace
 
-const CpuForms forms_of_quantized_linear_mul = {choose_quantized_mul_form, nullptr, nullptr};
+const CpuForms forms_of_quantized_linear_mul = {list_modes, nullptr, nullptr};
 
 }  // namespace hewn

@@ -35,18 +35,6 @@ const Target *least_target(hewn_device_kind kind);
 const char *kernels_are_of();
 const char *kernels_chosen_by();
 
-// Whether this build has kernels of the operator, for the CPU or for GPUs.
-constexpr bool is_built(std::string_view operator_name) {
-    constexpr std::string_view kBuilt[] = {
-#define HEWN_VARIANT(operator_name, ...) #operator_name,
-#include "variants.inc"
-    };
-    for (const std::string_view built : kBuilt) {
-        if (built == operator_name) return true;
-    }
-    return false;
-}
-
 // The variant that runs operator x signature on a device: the forced one (a variant's name, or a
 // target's, whose kernel may be the next lower target's; null or "": HEWN_VARIANT in the
 // environment, else none is forced), or the one of the highest rank on the chip that the device can

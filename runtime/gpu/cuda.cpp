@@ -232,7 +232,7 @@ hewn_status open(uint32_t index, hewn_device **result, hewn_error *error) {
 // ---- Memory ----
 
 hewn_status locate(GpuDevice &device, const Problem &problem, const Tensor &tensor,
-                   const hewn_buffer_binding &binding, GpuAddress *base, hewn_error *error) {
+                   const hewn_buffer_binding &binding, Place *base, hewn_error *error) {
     *base = {0, reinterpret_cast<uintptr_t>(binding.buffer)};
     unsigned type = 0;
     if (!cu_device(device).reaches_any_memory &&

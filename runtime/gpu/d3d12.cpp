@@ -181,7 +181,7 @@ hewn_status open(uint32_t index, hewn_device **result, hewn_error *error) {
 // ---- Memory ----
 
 hewn_status locate(GpuDevice &device, const Problem &problem, const Tensor &tensor,
-                   const hewn_buffer_binding &binding, GpuAddress *base, hewn_error *error) {
+                   const hewn_buffer_binding &binding, Place *base, hewn_error *error) {
     ID3D12Resource *const resource = static_cast<ID3D12Resource *>(binding.buffer);
     D3D12_RESOURCE_DESC desc = {};
     resource->GetDesc(&desc);
@@ -205,7 +205,7 @@ hewn_status locate(GpuDevice &device, const Problem &problem, const Tensor &tens
 // whatever its offset.
 int view(GpuCall &, GpuTensor *tensors, int count) {
     for (int t = 0; t < count; t++) {
-        GpuAddress &at = tensors[t].at;
+        Place &at = tensors[t].at;
         at = {at.memory + (at.address & ~uint64_t(15)), at.address & 15};
     }
     return 0;

@@ -147,37 +147,24 @@ hewn_status compile(const hewn_device &base, const Problem &described,
     return HEWN_STATUS_OK;
 }
 
-// Where the binding of tensor t of the operator is, or what is wrong with it. Tensors that are not
-// bound are in the device's memory.
-hewn_status locate_tensor(const GpuOperator &op, int t, hewn_buffer_binding binding, GpuAddress &at,
-                          hewn_error *error) {
-    GpuDevice &device = *op.device;
-    const Tensor &tensor = hewn::tensor(op.problem, t);
-    if (!is_bound(tensor)) {
-        HEWN_CHECK(check_unbound(op.problem, tensor, binding, error));
-        binding.buffer = tensor.constant ? op.constants : device.zeros;
-        binding.offset = tensor.constant ? constant_offset(op.problem, t) : 0;
-        binding.size = tensor.constant ? tensor.bytes : 16;
-    }
-    if (binding.buffer)
-        HEWN_CHECK(device.api->locate(device, op.problem, tensor, binding, &at, error));
-    if (!is_bound(tensor)) {
-        at.address += binding.offset;
-        return HEWN_STATUS_OK;
-    }
-    uintptr_t address = 0;
-    HEWN_CHECK(check_binding(op.problem, tensor, binding, at.address, &address, error));
-    at.address = address;
-    return HEWN_STATUS_OK;
+hewn_status locate_buffer(void *on, const Problem &problem, const Tensor &tensor,
+                          const hewn_buffer_binding &binding, Place *base, hewn_error *error) {
+    GpuDevice &device = *static_cast<GpuDevice *>(on);
+    return device.api->locate(device, problem, tensor, binding, base, error);
 }
 
-// Checks a tensor that is bound against the outputs before `end`.
-hewn_status check_apart(const Problem &problem, int t, int end, const GpuPlaces &places,
-                        hewn_error *error) {
-    for (int o = problem.info->input_count; o < end && is_bound(tensor(problem, t)); o++) {
-        if (places.at[t].memory != places.at[o].memory) continue;
-        HEWN_CHECK(check_overlap(problem, tensor(problem, o), uintptr_t(places.at[o].address),
-                                 tensor(problem, t), uintptr_t(places.at[t].address), error));
+// Inputs that are not bound are in the device's memory.
+hewn_status locate_unbound(const GpuOperator &op, Place *unbound, hewn_error *error) {
+    for (int i = 0; i < op.problem.info->input_count; i++) {
+        const Tensor &tensor = op.problem.inputs[i];
+        if (is_bound(tensor)) continue;
+        hewn_buffer_binding binding = {};
+        binding.buffer = tensor.constant ? op.constants : op.device->zeros;
+        if (!binding.buffer) continue;  // a constant without elements
+        binding.offset = tensor.constant ? constant_offset(op.problem, i) : 0;
+        binding.size = tensor.constant ? tensor.bytes : kZeroBytes;
+        HEWN_CHECK(locate_buffer(op.device, op.problem, tensor, binding, &unbound[i], error));
+        unbound[i].address += binding.offset;
     }
     return HEWN_STATUS_OK;
 }
@@ -187,10 +174,10 @@ hewn_status locate_scratch(const GpuOperator &op, GpuPlaces &places, hewn_error 
     hewn_buffer_binding binding = {};
     binding.buffer = op.scratch;
     binding.size = op.scratch_bytes;
-    GpuAddress base = {};
+    Place base = {};
     HEWN_CHECK(
         op.device->api->locate(*op.device, op.problem, op.problem.output, binding, &base, error));
-    for (int place = kScratchPlace; place < kPlaces; place++)
+    for (int place = kMaxTensors; place < kGpuPlaces; place++)
         places.at[place] = {base.memory, base.address + op.offsets[place]};
     return HEWN_STATUS_OK;
 }
@@ -198,16 +185,10 @@ hewn_status locate_scratch(const GpuOperator &op, GpuPlaces &places, hewn_error 
 // Where the bindings' tensors are, or what is wrong with one. `places` begins as zeros.
 hewn_status locate(const GpuOperator &op, const Bindings &inputs, const Bindings &outputs,
                    GpuPlaces &places, hewn_error *error) {
-    const Problem &problem = op.problem;
-    const int input_count = problem.info->input_count, count = tensor_count(*problem.info);
-    for (int t = input_count; t < count; t++) {  // inputs are compared with them
-        HEWN_CHECK(locate_tensor(op, t, outputs[t - input_count], places.at[t], error));
-        HEWN_CHECK(check_apart(problem, t, t, places, error));
-    }
-    for (int t = 0; t < input_count; t++) {
-        HEWN_CHECK(locate_tensor(op, t, inputs[t], places.at[t], error));
-        HEWN_CHECK(check_apart(problem, t, count, places, error));
-    }
+    Place unbound[kMaxInputs] = {};
+    HEWN_CHECK(locate_unbound(op, unbound, error));
+    HEWN_CHECK(locate_tensors(op.problem, inputs, outputs, {locate_buffer, op.device, unbound},
+                              places.at, error));
     return locate_scratch(op, places, error);
 }
 
@@ -252,7 +233,6 @@ template<class Then>
 hewn_status with_located(const hewn_operator &base, const Bindings &inputs,
                          const hewn_buffer_binding &output, hewn_error *error, const Then &then) {
     GpuOperator &op = static_cast<GpuOperator &>(const_cast<hewn_operator &>(base));
-    HEWN_CHECK(check_struct_sizes(op.problem, inputs, Bindings(&output), error));
     const Entered entered(*op.device, error);
     HEWN_CHECK(entered.status);
     GpuPlaces places = {};
@@ -367,7 +347,7 @@ hewn_status start_gpu_device(GpuDevice *device, const GpuApi &api, const Allocat
     device->api = &api;
     device->references = 1;
     pthread_mutex_init(&device->mutex, nullptr);
-    const uint8_t zeros[16] = {};
+    const uint8_t zeros[kZeroBytes] = {};
     hewn_status status = allocate(*device, sizeof zeros, &device->zeros, error);
     if (status == HEWN_STATUS_OK)
         status = write(*device, device->zeros, 0, zeros, sizeof zeros, error);

@@ -101,7 +101,7 @@ struct GpuApi {
     // Checks the memory of a tensor's binding; base is its offset or address, less the binding's
     // own offset.
     hewn_status (*locate)(GpuDevice &, const Problem &, const Tensor &, const hewn_buffer_binding &,
-                          GpuAddress *base, hewn_error *);
+                          Place *base, hewn_error *);
     // Turns the addresses of a launch's tensors into those that its kernel is given. May make
     // temporary objects of the driver's for them, which go into call.views. Null: addresses are
     // given as they are.
@@ -151,12 +151,14 @@ struct GpuApi {
     api.read = read; \
     api.synchronize = synchronize
 
+constexpr uint64_t kZeroBytes = 16;
+
 struct GpuDevice : hewn_device {
     const GpuApi *api;
     std::atomic<int32_t> references;  // the handle's and each operator's
     pthread_mutex_t mutex;            // over `modules`, and passes that must follow one another
     GpuModule *modules;
-    void *zeros;  // what an absent zero point reads: 16 bytes
+    void *zeros;  // what an absent zero point reads: kZeroBytes of them
 };
 
 // Memory on a device whose driver is ready. Drivers write their result even if they fail; here it

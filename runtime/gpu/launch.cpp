@@ -6,7 +6,6 @@
 #include "../base/error.h"
 #include "../base/kernel_contract.h"
 #include "../base/thread_sanitizer.h"
-#include "../problem/passes.h"
 #include "division.h"
 
 namespace hewn {
@@ -183,7 +182,7 @@ int set_buffers(GpuCall &call, Launch &launch, const bool *words) {
         halide_buffer_t &buffer = launch.buffers[t] = {};
         launch.dims[t] = halide_dimension_t(0, 0x7fffffff, 1);
         buffer.device_interface = &kGpuInterface;
-        const GpuAddress &at = viewed[t].at;
+        const Place &at = viewed[t].at;
         buffer.device = api.offsets ? at.memory : at.address;
         if (api.offsets) launch.dims[t].min = -int32_t(at.address / uint64_t(bytes));
         buffer.dim = &launch.dims[t];
@@ -293,7 +292,7 @@ void advance(const Problem &problem, const Space &space, Launch &launch, const i
 }
 
 // One box: by steps as far as they go, and what is left over strided.
-int run_box(GpuCall &call, const GpuPart &part, const GpuAddress *at, const int64_t *index,
+int run_box(GpuCall &call, const GpuPart &part, const Place *at, const int64_t *index,
             const int64_t *extent) {
     const Problem &problem = call.pass.problem;
     Launch launch;
@@ -379,7 +378,7 @@ int load_elements(GpuCall &call) {
     return 0;
 }
 
-int launch_elements(GpuCall &call, const GpuAddress *at) {
+int launch_elements(GpuCall &call, const Place *at) {
     for (int p = 0; p < call.pass.part_count; p++) {
         const GpuPart &part = call.pass.parts[p];
         const int code = for_each_box(part, [&](const int64_t *index, const int64_t *extent) {
@@ -391,7 +390,7 @@ int launch_elements(GpuCall &call, const GpuAddress *at) {
 }
 
 // Where a pass's tensors lie, each from `at` up to its end.
-Launch launch_at(const Problem &problem, const GpuAddress *at) {
+Launch launch_at(const Problem &problem, const Place *at) {
     Launch launch;
     for (int t = 0; t < tensor_count(*problem.info); t++)
         launch.tensors[t] = {at[t], at[t].address + tensor(problem, t).bytes};
@@ -415,7 +414,7 @@ int call_packing(GpuCall &call, Launch &launch, int64_t elements, int64_t packed
     });
 }
 
-int launch_packing(GpuCall &call, const GpuAddress *at) {
+int launch_packing(GpuCall &call, const Place *at) {
     const GpuPass &pass = call.pass;
     const bool unpacks = pass.kind == GpuPass::Unpack;
     const int in_a_byte = pass.packing.in_a_byte();
@@ -437,7 +436,7 @@ int launch_packing(GpuCall &call, const GpuAddress *at) {
 
 // ---- DYNAMIC_QUANTIZE_LINEAR ----
 
-int launch_ranges(GpuCall &call, const GpuAddress *at) {
+int launch_ranges(GpuCall &call, const Place *at) {
     const GpuPass &pass = call.pass;
     const GpuPart &part = pass.parts[0];
     uint64_t set = 0;
@@ -457,7 +456,7 @@ int launch_ranges(GpuCall &call, const GpuAddress *at) {
 }
 
 // Whose arguments end with two outputs.
-int launch_parameters(GpuCall &call, const GpuAddress *at) {
+int launch_parameters(GpuCall &call, const Place *at) {
     Launch launch = launch_at(call.pass.problem, at);
     const bool words[kMaxTensors] = {true, true, false};
     if (const int code = set_buffers(call, launch, words)) return code;
@@ -467,7 +466,7 @@ int launch_parameters(GpuCall &call, const GpuAddress *at) {
     return call_entry(call, *call.pass.form, arguments);
 }
 
-int launch_kind(GpuCall &call, const GpuAddress *at) {
+int launch_kind(GpuCall &call, const Place *at) {
     switch (call.pass.kind) {
     case GpuPass::Unpack:
     case GpuPass::Pack: return launch_packing(call, at);
@@ -480,12 +479,12 @@ int launch_kind(GpuCall &call, const GpuAddress *at) {
 }  // namespace
 
 int load_kernels(GpuCall &call) {
-    const GpuAddress nowhere[kMaxTensors] = {};
+    const Place nowhere[kMaxTensors] = {};
     return launch_kind(call, nowhere);
 }
 
 int launch_pass(GpuCall &call, const GpuPlaces &places) {
-    GpuAddress at[kMaxTensors];
+    Place at[kMaxTensors];
     for (int t = 0; t < tensor_count(*call.pass.problem.info); t++)
         at[t] = places.at[call.pass.places[t]];
     return launch_kind(call, at);

@@ -2,6 +2,7 @@
 // space, a launch or two for each.
 #pragma once
 
+#include "../problem/lowering.h"
 #include "device.h"
 
 namespace hewn {
@@ -23,14 +24,11 @@ struct GpuPart : Part {
     int64_t extent[kMaxDimensions];  // of a box, along each dimension of the space
 };
 
-// Where an operator's tensors and its scratch memory lie: tensor t, tensor t as its kernel takes it
-// where it is not so, the ranges of DYNAMIC_QUANTIZE_LINEAR, and the quotients of a `precision` and
-// the 1.0 that divides them.
-constexpr int kScratchPlace = kMaxTensors, kRangesPlace = 2 * kMaxTensors,
-              kQuotientsPlace = kRangesPlace + 1, kOnePlace = kRangesPlace + 2,
-              kPlaces = kRangesPlace + 3;
+// Places of an execution: those of the lowering, then tensor t as its kernel takes it, where it is
+// not stored so. All but the operator's tensors are in its scratch memory.
+constexpr int kConvertedPlace = kPlaces, kGpuPlaces = kPlaces + kMaxTensors;
 struct GpuPlaces {
-    GpuAddress at[kPlaces];
+    Place at[kGpuPlaces];
 };
 
 // One computation of an operator, behind the one before.
@@ -53,7 +51,8 @@ struct GpuOperator : hewn_operator {
     void *constants;  // device memory with the inputs that are constants; null: none are
     void *scratch;    // device memory of `scratch_bytes`; null: none
     uint64_t scratch_bytes;
-    uint64_t offsets[kPlaces];  // in scratch, from kScratchPlace on
+    uint64_t reserved;             // a bit for each place that has a part of it
+    uint64_t offsets[kGpuPlaces];  // where that part begins
     GpuPass *passes;
     int32_t pass_count;
 };

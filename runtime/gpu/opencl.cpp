@@ -291,7 +291,7 @@ hewn_status open(uint32_t index, hewn_device **result, hewn_error *error) {
 
 // A sub-buffer shares its parent's memory: both are known by the parent and the place in it.
 hewn_status locate(GpuDevice &device, const Problem &problem, const Tensor &tensor,
-                   const hewn_buffer_binding &binding, GpuAddress *base, hewn_error *error) {
+                   const hewn_buffer_binding &binding, Place *base, hewn_error *error) {
     const Handle memory = static_cast<Handle>(binding.buffer);
     Handle context = nullptr, parent = nullptr;
     cl_uint type = 0;

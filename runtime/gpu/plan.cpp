@@ -1,12 +1,12 @@
-// From a GPU's operator to its passes. Kernels take bytes and floats of one type: tensors that hold
-// several elements in a byte, or f16 beside f32, are converted into scratch memory before them, or
-// from it behind them. DYNAMIC_QUANTIZE_LINEAR's range is a pass of its own.
+// From a GPU's operator to its passes: those of the lowering, with conversions around them. Kernels
+// take bytes and floats of one type, so tensors that hold several elements in a byte, or f16 beside
+// f32, are converted into scratch memory before them, or from it behind them.
 #include <algorithm>
 #include <cstring>
 
 #include "../base/error.h"
 #include "../base/kernel_contract.h"
-#include "../problem/passes.h"
+#include "../problem/lowering.h"
 #include "launch.h"
 
 namespace hewn {
@@ -21,33 +21,21 @@ const Form *stage(const GpuOperator &op, const char *name) {
     return nullptr;
 }
 
-// Of a pass that is no operator; its inputs are its operands.
-constexpr OperatorInfo info_of_pass(int inputs, int outputs) {
+// Of a conversion. It has no kernels of an operator.
+constexpr OperatorInfo kConversionInfo = [] {
     OperatorInfo info = {};
-    info.input_count = info.operand_count = inputs;
-    info.output_count = outputs;
-    for (int i = 0; i < inputs; i++) info.operands[i] = i;
+    info.input_count = info.output_count = info.operand_count = 1;
     return info;
-}
-constexpr OperatorInfo kOneOutput = info_of_pass(1, 1), kTwoOutputs = info_of_pass(1, 2),
-                       kTwoInputs = info_of_pass(2, 1);
+}();
 
 // ---- Tensors ----
 
-bool is_dynamic(const Problem &problem) { return problem.info->output_count > 1; }
-
-// So many elements one behind the other.
-Tensor row_of(int64_t elements, hewn_data_type type, const char *name) {
-    Tensor row = {};
-    row.name = name;
-    row.present = true;
-    row.type = type;
-    row.element_bytes = type_bytes(type);
-    row.rank = 1;
-    row.sizes[0] = elements;
-    row.strides[0] = row.block_sizes[0] = 1;
-    row.bytes = uint64_t(elements) * uint64_t(row.element_bytes);
-    return row;
+// Memory that a pass takes as so many elements of a type, one behind the other.
+Tensor memory_of(int64_t elements, hewn_data_type type) {
+    Tensor memory = {};
+    memory.element_bytes = type_bytes(type);
+    memory.bytes = uint64_t(elements) * uint64_t(memory.element_bytes);
+    return memory;
 }
 
 // Elements from the first one's place to the last one's, and those that share a byte with it.
@@ -93,35 +81,52 @@ Tensor each_stored(Tensor tensor) {
 
 class Planner {
 public:
-    explicit Planner(GpuOperator &op) : op_(op), problem_(op.problem) {}
+    explicit Planner(GpuOperator &op)
+        : op_(op),
+          problem_(op.problem),
+          lowered_count_(separate_quotients(lowered_, lower(op.problem, lowered_))) {}
 
-    // Plans into the operator's passes, of which there are `count`.
-    void plan() {
-        for (int i = 0; i < problem_.info->input_count; i++) {
-            if (tensor(problem_, i).packing && !tensor(problem_, i).empty()) convert_from(i);
-        }
-        const int output = problem_.info->input_count;
-        const bool packed{tensor(problem_, output).packing};
-        if (packed && !problem_.output.packing.widens() && has_gaps(problem_.output))
-            convert_from(output);  // elements between the tensor's, which stay
-        if (is_dynamic(problem_)) plan_range();
-        if (precision_of(problem_)) plan_quotients();
-        if (!problem_.output.empty()) plan_main();
-        if (packed) convert_to(output);
+    // The most passes that plan() makes.
+    int most() const {
+        int most = lowered_count_;
+        for (int t = 0; t <= problem_.info->input_count; t++) most += has_conversion(t);
+        return most + has_conversion(problem_.info->input_count);
     }
 
-    // The most that plan() makes.
-    static int count(const Problem &problem) {
-        int count = is_dynamic(problem) ? 3 : precision_of(problem) ? 2 : 1;
-        for (int t = 0; t <= problem.info->input_count; t++)
-            count += tensor(problem, t).packing ? 1 : 0;
-        return count + (problem.output.packing ? 1 : 0);
+    // Whether the sizes of its tensors, whose sum must not overflow, are within what no device has.
+    bool fits() const {
+        constexpr uint64_t kMost = uint64_t(1) << 48;
+        bool needs = lowered_count_ > 1, fits = true;
+        for (int t = 0; t < tensor_count(*problem_.info); t++) {
+            needs |= bool(tensor(problem_, t).packing);
+            fits &= tensor(problem_, t).bytes <= kMost;
+        }
+        return fits || !needs;
+    }
+
+    // Plans into the operator's passes, of which there is room for most().
+    void plan() {
+        for (int i = 0; i < problem_.info->input_count; i++) {
+            if (has_conversion(i)) convert_from(i);
+        }
+        const int output = problem_.info->input_count;
+        const Packing &packing = problem_.output.packing;
+        if (has_conversion(output) && !packing.widens() && has_gaps(problem_.output))
+            convert_from(output);  // elements between the tensor's, which stay
+        for (int l = 0; l < lowered_count_; l++) plan_lowered(lowered_[l]);
+        if (has_conversion(output)) convert_to(output);
     }
 
 private:
     GpuOperator &op_;
     const Problem &problem_;
+    PassProblems lowered_;
+    const int lowered_count_;
+    int32_t range_launches_ = 0;
 
+    bool has_conversion(int t) const {
+        return tensor(problem_, t).packing && !tensor(problem_, t).empty();
+    }
     GpuPass &add(GpuPass::Kind kind, const OperatorInfo &info) {
         GpuPass &pass = op_.passes[op_.pass_count++];
         pass.kind = kind;
@@ -133,65 +138,55 @@ private:
         tensor(pass.problem, t) = what;
         pass.places[t] = uint8_t(place);
     }
-    // Where the operator's tensor t lies as kernels take it.
-    int place_of(int t) const { return tensor(problem_, t).packing ? kScratchPlace + t : t; }
-    Tensor taken(int t) const {
-        return tensor(problem_, t).packing ? converted(problem_, tensor(problem_, t))
-                                           : tensor(problem_, t);
-    }
+    // Of the scratch memory for a place, once.
     void reserve(int place, uint64_t bytes) {
         constexpr uint64_t kAlignment = 256;
+        if (op_.reserved & uint64_t(1) << place) return;
+        op_.reserved |= uint64_t(1) << place;
         op_.offsets[place] = op_.scratch_bytes;
         op_.scratch_bytes += (bytes + kAlignment - 1) / kAlignment * kAlignment;
     }
 
-    // ---- Conversions ----
+    // ---- Conversions of the operator's tensors, to scratch memory and from it ----
 
-    // Tensor t of the operator into scratch memory; bytes with all that lies between its elements.
+    // Tensor t, if it is bytes with all that lies between its elements.
     void convert_from(int t) {
         const Tensor &from = tensor(problem_, t);
-        reserve(kScratchPlace + t, converted(problem_, from).bytes);
+        reserve(kConvertedPlace + t, converted(problem_, from).bytes);
         if (!from.packing.widens()) {
             GpuPass &pass = plan_packing(GpuPass::Unpack, "unpack", from);
-            set(pass, 0, row_of(int64_t(from.bytes), HEWN_DATA_TYPE_UINT8, from.name), t);
-            set(pass, 1, row_of((span_of(from) + 3) / 4 * 4, HEWN_DATA_TYPE_UINT8, from.name),
-                kScratchPlace + t);
+            set(pass, 0, memory_of(int64_t(from.bytes), HEWN_DATA_TYPE_UINT8), t);
+            set(pass, 1, memory_of((span_of(from) + 3) / 4 * 4, HEWN_DATA_TYPE_UINT8),
+                kConvertedPlace + t);
             return;
         }
         const bool half = from.type == HEWN_DATA_TYPE_FLOAT16;
         plan_floats(half ? "widen_dense" : nullptr, half ? "widen_strided" : "converted_i32",
                     each_stored(from), t, each_stored(converted(problem_, from)),
-                    kScratchPlace + t);
+                    kConvertedPlace + t);
     }
-    // The output from scratch memory.
+    // The output.
     void convert_to(int t) {
         const Tensor &to = tensor(problem_, t);
-        if (!has_scratch(t)) reserve(kScratchPlace + t, converted(problem_, to).bytes);
+        reserve(kConvertedPlace + t, converted(problem_, to).bytes);
         if (!to.packing.widens()) {
             GpuPass &pass = plan_packing(GpuPass::Pack, "pack", to);
-            set(pass, 0, row_of(last_of(to) + 1, HEWN_DATA_TYPE_UINT8, to.name), kScratchPlace + t);
-            set(pass, 1, row_of(int64_t(to.bytes), HEWN_DATA_TYPE_UINT8, to.name), t);
+            set(pass, 0, memory_of(last_of(to) + 1, HEWN_DATA_TYPE_UINT8), kConvertedPlace + t);
+            set(pass, 1, memory_of(int64_t(to.bytes), HEWN_DATA_TYPE_UINT8), t);
             return;
         }
-        plan_floats("narrow_dense", "narrow_strided", converted(problem_, to), kScratchPlace + t,
+        plan_floats("narrow_dense", "narrow_strided", converted(problem_, to), kConvertedPlace + t,
                     each_stored(to), t);
     }
-    bool has_scratch(int t) const {
-        for (int p = 0; p < op_.pass_count; p++) {
-            const GpuPass &pass = op_.passes[p];
-            if (pass.kind == GpuPass::Unpack && pass.places[1] == kScratchPlace + t) return true;
-        }
-        return false;
-    }
     GpuPass &plan_packing(GpuPass::Kind kind, const char *name, const Tensor &packed) {
-        GpuPass &pass = add(kind, kOneOutput);
+        GpuPass &pass = add(kind, kConversionInfo);
         pass.form = stage(op_, name);
         pass.packing = packed.packing;
         return pass;
     }
     void plan_floats(const char *dense, const char *strided, const Tensor &from, int from_place,
                      const Tensor &to, int to_place) {
-        GpuPass &pass = add(GpuPass::Elements, kOneOutput);
+        GpuPass &pass = add(GpuPass::Elements, kConversionInfo);
         set(pass, 0, from, from_place);
         set(pass, 1, to, to_place);
         pass.form = stage(op_, strided);
@@ -199,111 +194,74 @@ private:
         plan_elements(pass, op_.device->api->index_limit);
     }
 
-    // ---- The operator's own kernels ----
+    // ---- Passes of the lowering ----
 
-    void plan_main() {
-        GpuPass &pass = add(GpuPass::Elements, *problem_.info);
-        const int tensors = tensor_count(*problem_.info);
-        for (int t = 0; t < tensors; t++) set(pass, t, taken(t), place_of(t));
-        if (is_dynamic(problem_)) {
-            pass.problem = quantization_of(pass.problem);
-            for (int t : {kDynamicOutput, kDynamicScale, kDynamicZeroPoint})
-                pass.places[t == kDynamicOutput ? kZeroPoint + 1 : t - 1] = uint8_t(t);
-        }
-        if (precision_of(problem_)) {
-            set(pass, kInput, quotients(), kQuotientsPlace);
-            set(pass, kScale, one(), kOnePlace);
-        }
+    void plan_lowered(const PassProblem &lowered) {
+        GpuPass &pass = add(GpuPass::Elements, *lowered.problem.info);
         const Variant &variant = *op_.variant;
-        pass.form = variant.form("strided");
-        pass.by_steps[0] = variant.form("dense");
-        pass.by_steps[1] = variant.form("runs");
+        for (int t = 0; t < tensor_count(*lowered.problem.info); t++)
+            take(pass, t, tensor(lowered.problem, t), lowered.places[t]);
+        switch (lowered.kind) {
+        case PassProblem::Kernel:
+            pass.form = variant.form("strided");
+            pass.by_steps[0] = variant.form("dense");
+            pass.by_steps[1] = variant.form("runs");
+            break;
+        case PassProblem::Quotients:
+            pass.form = stage(op_, precision_of(lowered.problem) == HEWN_PRECISION_FLOAT16
+                                       ? "quotient_f16"
+                                       : "quotient_bf16");
+            break;
+        case PassProblem::Ranges:
+            pass.kind = GpuPass::Ranges;
+            pass.form = variant.form("ranges");
+            range_launches_ =
+                plan_ranges(pass, pass.problem.inputs[0], op_.device->api->index_limit);
+            set_ranges(pass, 1);
+            return;
+        case PassProblem::Parameters:
+            pass.kind = GpuPass::Parameters;
+            pass.form = variant.form("parameters");
+            pass.sets = range_launches_;
+            set_ranges(pass, 0);
+            return;
+        }
         plan_elements(pass, op_.device->api->index_limit);
     }
 
-    // QUANTIZE_LINEAR's input divided by its scale, in the `precision`.
-    void plan_quotients() {
-        GpuPass &pass = add(GpuPass::Elements, kTwoInputs);
-        for (int t : {kInput, kScale}) set(pass, t, taken(t), place_of(t));
-        set(pass, kScale + 1, quotients(), kQuotientsPlace);
-        const bool f16 = precision_of(problem_) == HEWN_PRECISION_FLOAT16;
-        pass.form = stage(op_, f16 ? "quotient_f16" : "quotient_bf16");
-        plan_elements(pass, op_.device->api->index_limit);
-        reserve(kQuotientsPlace, quotients().bytes);
-        reserve(kOnePlace, sizeof(float));
-    }
-    // Packed, in the order of the output's dimensions.
-    Tensor quotients() const {
-        Tensor tensor = row_of(1, HEWN_DATA_TYPE_FLOAT32, "quotients");
-        tensor.rank = problem_.output.rank;
-        for (int d = tensor.rank - 1; d >= 0; d--) {
-            tensor.sizes[d] = problem_.output.sizes[d];
-            tensor.block_sizes[d] = 1;
-            tensor.strides[d] = int64_t(tensor.bytes) / tensor.element_bytes;
-            tensor.bytes *= uint64_t(tensor.sizes[d]);
-        }
-        return tensor;
-    }
-    // A scale of 1.0 for all.
-    Tensor one() const {
-        Tensor tensor = quotients();
-        tensor.name = "one";
-        for (int d = 0; d < tensor.rank; d++) tensor.strides[d] = 0;
-        tensor.bytes = sizeof(float);
-        return tensor;
+    // Sets a pass's tensor as kernels take it, and where it lies so.
+    void take(GpuPass &pass, int t, const Tensor &what, int place) {
+        set(pass, t, what.packing ? converted(problem_, what) : what,
+            what.packing ? kConvertedPlace + place : place);
+        if (place >= kMaxTensors && place != kRangesPlace) reserve(place, what.bytes);
     }
 
-    void plan_range() {
-        int32_t sets = 0;
-        if (!problem_.output.empty()) {
-            GpuPass &pass = add(GpuPass::Ranges, kOneOutput);
-            pass.form = op_.variant->form("ranges");
-            const Tensor input = taken(kDynamicInput);
-            sets = plan_ranges(pass, input, op_.device->api->index_limit);
-            set(pass, 0, input, place_of(kDynamicInput));
-            set(pass, 1, ranges_of(sets), kRangesPlace);
-        }
-        reserve(kRangesPlace, ranges_of(std::max(sets, 1)).bytes);
-        GpuPass &pass = add(GpuPass::Parameters, kTwoOutputs);
-        pass.form = op_.variant->form("parameters");
-        pass.sets = sets;
-        set(pass, 0, ranges_of(std::max(sets, 1)), kRangesPlace);
-        set(pass, 1, tensor(problem_, kDynamicScale), kDynamicScale);
-        set(pass, 2, tensor(problem_, kDynamicZeroPoint), kDynamicZeroPoint);
-    }
-    static Tensor ranges_of(int32_t sets) {
-        return row_of(int64_t(sets) * 2 * kGpuRangeBlocks, HEWN_DATA_TYPE_UINT32, "ranges");
+    // A pass's tensor that has the ranges of all launches.
+    void set_ranges(GpuPass &pass, int t) {
+        const int64_t sets = std::max(range_launches_, 1);
+        const Tensor ranges = memory_of(sets * 2 * kGpuRangeBlocks, HEWN_DATA_TYPE_UINT32);
+        set(pass, t, ranges, kRangesPlace);
+        reserve(kRangesPlace, ranges.bytes);
     }
 };
-
-// What needs scratch memory, whose size must not overflow, is within what no device has.
-bool fits_scratch(const Problem &problem) {
-    constexpr uint64_t kMost = uint64_t(1) << 48;
-    bool needs = is_dynamic(problem) || precision_of(problem), fits = true;
-    for (int t = 0; t < tensor_count(*problem.info); t++) {
-        needs |= bool(tensor(problem, t).packing);
-        fits &= tensor(problem, t).bytes <= kMost;
-    }
-    return fits || !needs;
-}
 
 }  // namespace
 
 hewn_status plan_passes(GpuOperator &op, hewn_error *error) {
-    if (op.problem.output.empty() && !is_dynamic(op.problem)) return HEWN_STATUS_OK;
-    if (!fits_scratch(op.problem))
+    Planner planner(op);
+    if (planner.most() == 0) return HEWN_STATUS_OK;
+    if (!planner.fits())
         return fail(error, HEWN_STATUS_OUT_OF_MEMORY,
                     "%s: no device has the memory to convert such tensors",
                     op.problem.info->dml_name);
-    const int count = Planner::count(op.problem);
-    op.passes = op.allocator.allocate<GpuPass>(size_t(count));
+    op.passes = op.allocator.allocate<GpuPass>(size_t(planner.most()));
     if (!op.passes)
         return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "%s: no memory for the operator",
                     op.problem.info->dml_name);
-    Planner(op).plan();
+    planner.plan();
     if (op.scratch_bytes == 0) return HEWN_STATUS_OK;
     HEWN_CHECK(allocate_on(*op.device, op.scratch_bytes, &op.scratch, error));
-    if (!precision_of(op.problem)) return HEWN_STATUS_OK;
+    if (!(op.reserved >> kOnePlace & 1)) return HEWN_STATUS_OK;
     const float one = 1;
     return op.device->api->write(*op.device, op.scratch, op.offsets[kOnePlace], &one, sizeof one,
                                  error);

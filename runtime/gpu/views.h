@@ -5,18 +5,14 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace hewn {
+#include "../base/place.h"
 
-// Where a binding's first byte is: `memory` is what the driver calls the memory (0 where addresses
-// alone tell), `address` the place in it.
-struct GpuAddress {
-    uint64_t memory, address;
-};
+namespace hewn {
 
 // What a launch reads or writes of a tensor: from an address up to `end`, which is in the same
 // memory.
 struct GpuTensor {
-    GpuAddress at;
+    Place at;
     uint64_t end;
 };
 

@@ -17,24 +17,13 @@ hewn_status check_equal_sizes(const Problem &problem, const Bindings &bindings, 
     return HEWN_STATUS_OK;
 }
 
-}  // namespace
-
-hewn_status check_struct_sizes(const Problem &problem, const Bindings &inputs,
-                               const Bindings &outputs, hewn_error *error) {
-    const OperatorInfo &info = *problem.info;
-    HEWN_CHECK(check_equal_sizes(problem, inputs, 0, info.input_count, "input", error));
-    return check_equal_sizes(problem, outputs, info.input_count, info.output_count, "output",
-                             error);
-}
-
+// That a tensor that is not bound has no buffer.
 hewn_status check_unbound(const Problem &problem, const Tensor &tensor,
                           const hewn_buffer_binding &binding, hewn_error *error) {
     if (!binding.buffer) return HEWN_STATUS_OK;
     return refuse(problem, tensor, error)("has a binding but was %s at compile",
                                           tensor.present ? "given as a constant" : "absent");
 }
-
-namespace {
 
 bool is_output(const Problem &problem, const Tensor &tensor) {
     return &tensor < problem.inputs || &tensor >= problem.inputs + kMaxInputs;
@@ -132,17 +121,61 @@ hewn_status check_binding(const Problem &problem, const Tensor &tensor,
     return HEWN_STATUS_OK;
 }
 
-hewn_status check_overlap(const Problem &problem, const Tensor &output, uintptr_t out,
-                          const Tensor &other, uintptr_t at, hewn_error *error) {
-    if (out + output.bytes <= at || at + other.bytes <= out) return HEWN_STATUS_OK;
-    if (problem.info->in_place && at == out && same_byte_strides(output, other))
+namespace {
+
+// That elements of an output and those of another tensor, an input or an output before it, overlap
+// only where that is allowed.
+hewn_status check_overlap(const Problem &problem, int output, int other, const Place *places,
+                          hewn_error *error) {
+    const Tensor &written = tensor(problem, output), &beside = tensor(problem, other);
+    const uint64_t out = places[output].address, at = places[other].address;
+    if (places[output].memory != places[other].memory || out + written.bytes <= at ||
+        at + beside.bytes <= out)
         return HEWN_STATUS_OK;
-    if (provably_disjoint(output, out, other, at)) return HEWN_STATUS_OK;
-    return refuse(problem, output, error)(
-        "overlaps %s%s", other.name,
+    if (problem.info->in_place && at == out && same_byte_strides(written, beside))
+        return HEWN_STATUS_OK;
+    if (provably_disjoint(written, uintptr_t(out), beside, uintptr_t(at))) return HEWN_STATUS_OK;
+    return refuse(problem, written, error)(
+        "overlaps %s%s", beside.name,
         problem.info->in_place ? "; allowed in place (same address and strides) or interleaved "
                                  "(equal strides in bytes)"
                                : "; allowed only interleaved (equal strides in bytes)");
+}
+
+hewn_status locate(const Problem &problem, int t, const hewn_buffer_binding &binding,
+                   const Locator &locator, Place *places, hewn_error *error) {
+    const Tensor &tensor = hewn::tensor(problem, t);
+    if (!is_bound(tensor)) {
+        places[t] = locator.unbound[t];
+        return check_unbound(problem, tensor, binding, error);
+    }
+    Place base = {0, reinterpret_cast<uintptr_t>(binding.buffer)};
+    if (locator.buffer && binding.buffer)
+        HEWN_CHECK(locator.buffer(locator.device, problem, tensor, binding, &base, error));
+    uintptr_t address = 0;
+    HEWN_CHECK(check_binding(problem, tensor, binding, base.address, &address, error));
+    places[t] = {base.memory, address};
+    return HEWN_STATUS_OK;
+}
+
+}  // namespace
+
+hewn_status locate_tensors(const Problem &problem, const Bindings &inputs, const Bindings &outputs,
+                           const Locator &locator, Place *places, hewn_error *error) {
+    const int first = problem.info->input_count, count = tensor_count(*problem.info);
+    HEWN_CHECK(check_equal_sizes(problem, inputs, 0, first, "input", error));
+    HEWN_CHECK(check_equal_sizes(problem, outputs, first, count - first, "output", error));
+    for (int t = first; t < count; t++) {  // before the inputs, which are compared with them
+        HEWN_CHECK(locate(problem, t, outputs[t - first], locator, places, error));
+        for (int before = first; before < t; before++)
+            HEWN_CHECK(check_overlap(problem, t, before, places, error));
+    }
+    for (int i = 0; i < first; i++) {
+        HEWN_CHECK(locate(problem, i, inputs[i], locator, places, error));
+        for (int t = first; t < count && is_bound(problem.inputs[i]); t++)
+            HEWN_CHECK(check_overlap(problem, t, i, places, error));
+    }
+    return HEWN_STATUS_OK;
 }
 
 }  // namespace hewn

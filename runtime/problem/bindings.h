@@ -4,6 +4,7 @@
 #include <hewn/hewn.h>
 
 #include "../base/error.h"
+#include "../base/place.h"
 #include "operators.h"
 
 namespace hewn {
@@ -45,10 +46,6 @@ private:
 inline TensorFailure refuse(const Problem &problem, const Tensor &tensor, hewn_error *error) {
     return {error, HEWN_STATUS_INVALID_BINDING, problem.info->dml_name, tensor.name};
 }
-// Checks that all of the operator's input bindings have the first one's struct_size, and all of its
-// output bindings likewise.
-hewn_status check_struct_sizes(const Problem &problem, const Bindings &inputs,
-                               const Bindings &outputs, hewn_error *error);
 // Checks a present tensor's binding, whose buffer begins at `base`. Sets *address to that of its
 // first byte.
 hewn_status check_binding(const Problem &problem, const Tensor &tensor,
@@ -56,13 +53,20 @@ hewn_status check_binding(const Problem &problem, const Tensor &tensor,
                           hewn_error *error);
 // Whether executions bind the tensor: it is neither absent nor a constant.
 inline bool is_bound(const Tensor &tensor) { return tensor.present && !tensor.constant; }
-// Checks that a tensor that is not bound has no buffer.
-hewn_status check_unbound(const Problem &problem, const Tensor &tensor,
-                          const hewn_buffer_binding &binding, hewn_error *error);
-// Checks that an output's elements at `output_at` and those of another tensor, an input or an
-// output before it, at `other_at` overlap only where that is allowed.
-hewn_status check_overlap(const Problem &problem, const Tensor &output, uintptr_t output_at,
-                          const Tensor &other, uintptr_t other_at, hewn_error *error);
+
+// What a kind of device adds to the checks of bindings.
+struct Locator {
+    // Where a binding's buffer, which is not null, begins. Null: the buffer is its address.
+    hewn_status (*buffer)(void *device, const Problem &problem, const Tensor &tensor,
+                          const hewn_buffer_binding &binding, Place *base, hewn_error *error);
+    void *device;
+    const Place *unbound;  // where inputs lie that are absent or constants
+};
+
+// Finds the places of all tensors, or says what is wrong with a binding: its struct_size, its
+// memory, or an overlap with an output that is not allowed.
+hewn_status locate_tensors(const Problem &problem, const Bindings &inputs, const Bindings &outputs,
+                           const Locator &locator, Place *places, hewn_error *error);
 
 // Reads hewn_compile_options' constants into the problem.
 hewn_status read_constants(const hewn_compile_options &options, Problem &problem,

@@ -4,6 +4,8 @@
 #include <HalideRuntime.h>
 #include <hewn/hewn.h>
 
+#include <string_view>
+
 #include "shape.h"
 
 namespace hewn {
@@ -84,6 +86,18 @@ struct OperatorInfo {
 
 constexpr int kOperatorCount = sizeof kTensorCounts / sizeof kTensorCounts[0];
 extern const OperatorInfo kOperators[kOperatorCount];
+
+// Whether this build has kernels of the operator, for the CPU or for GPUs.
+constexpr bool is_built(std::string_view operator_name) {
+    constexpr std::string_view kBuilt[] = {
+#define HEWN_VARIANT(operator_name, ...) #operator_name,
+#include "variants.inc"
+    };
+    for (const std::string_view built : kBuilt) {
+        if (built == operator_name) return true;
+    }
+    return false;
+}
 
 // ---- Problems ----
 

@@ -37,6 +37,18 @@ if(NOT HEWN_SANITIZED)
     hewn_add_test(allocation posix quick COMMAND hewn_allocation_tests --gtest_brief=1 PROPERTIES COST 60)
 endif()
 
+# Valgrind counts what a small call takes.
+if(NOT CMAKE_CROSSCOMPILING AND NOT HEWN_SANITIZED AND HEWN_ARCH STREQUAL "x86-64")
+    add_executable(hewn_small_calls cpu/small_calls.c)
+    hewn_test_options(hewn_small_calls)
+    set_target_properties(hewn_small_calls PROPERTIES LINKER_LANGUAGE C)
+    target_link_libraries(hewn_small_calls PRIVATE hewn::hewn_static)
+    hewn_find_tool(HEWN_VALGRIND valgrind)
+    hewn_add_test(instructions posix COMMAND ${HEWN_PYTHON}
+        ${CMAKE_CURRENT_SOURCE_DIR}/cpu/instructions_test.py ${HEWN_VALGRIND}
+        $<TARGET_FILE:hewn_small_calls>)
+endif()
+
 hewn_test_program(hewn_failing_kernel_tests hewn::hewn_static cpu/failing_kernel_test.cpp)
 hewn_add_test(failing_kernel posix COMMAND hewn_failing_kernel_tests --gtest_brief=1)
 

@@ -1,5 +1,5 @@
 // What the CPU's device decides and only its speed tells.
-#include "../../runtime/cpu/device.h"
+#include "../../runtime/cpu/operator.h"
 
 #include <gtest/gtest.h>
 #include <hewn/hewn.h>

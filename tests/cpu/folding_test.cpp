@@ -346,7 +346,10 @@ struct AllPairs {
         const hewn::Tensor *operands[hewn::kMaxOperands];
         const int count = hewn::list_operands(problem, operands);
         kernel.problem = &problem;
-        hewn::forms_of(*problem.info).choose(hewn_test::merged(operands, count), variant, kernel);
+        hewn::CpuMode modes[hewn::kMaxModes];
+        hewn::forms_of(*problem.info)
+            .list_modes(hewn_test::merged(operands, count), variant, kernel, modes);
+        kernel.call = modes[0].call;
     }
     std::vector<uint8_t> execute() {
         std::vector<uint8_t> result(size_t(kPairs), 0xa5);

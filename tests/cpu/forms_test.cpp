@@ -12,7 +12,7 @@
 #include "../../reference/variants.h"
 #include "../../runtime/base/kernel_contract.h"
 #include "../../runtime/cpu/fp_mode.h"
-#include "../../runtime/cpu/kernel.h"
+#include "../../runtime/cpu/linear.h"
 #include "../../runtime/cpu/stream.h"
 #include "../../runtime/dispatch/chip.h"
 #include "../../runtime/dispatch/device.h"
@@ -131,7 +131,8 @@ int plan(const hewn::Problem &problem, const hewn::Variant &variant, hewn::CpuKe
     const hewn::Allocator &allocator = hewn::default_device().allocator;
     kernel.problem = &problem;
     hewn::Plan plan;
-    const int plans = hewn::plan_kernel(space, variant, kZen5, threads, allocator, plan, kernel);
+    const int plans = hewn::plan_kernel(hewn::forms_of(*problem.info), space, variant, kZen5,
+                                        threads, allocator, plan, kernel);
     hewn::destroy_plan(allocator, plan);
     if (made) *made = plan;
     return plans;
@@ -157,9 +158,10 @@ protected:
                              1u << 0b1};
         constexpr int64_t most = kRows * kColumns * 5 / (9 + kRows);
         EXPECT_EQ(choose(most + 1), 2);
-        EXPECT_EQ(kernel_.reciprocal, nullptr) << "a box has too few elements for its scales";
+        EXPECT_NE(kernel_.mode, hewn::kUniform) << "a box has too few elements for its scales";
         EXPECT_EQ(choose(most), 1);
-        ASSERT_EQ(kernel_.reciprocal, &variant_.forms[1]);
+        ASSERT_EQ(kernel_.mode, hewn::kUniform);
+        ASSERT_EQ(kernel_.quick, &variant_.forms[1]);
         divided = multiplied = 0;
         meets_a_nan = false;
         failure = 0;
@@ -356,7 +358,7 @@ TEST(Blocks, AreComputedInRows) {
                                                      input, scale, zero_point);
         hewn::CpuKernel kernel = {};
         plan(problem, blocks_variant(quantizes), kernel);
-        return kernel.blocks != nullptr;
+        return kernel.mode == hewn::kBlocks;
     };
     for (const bool quantizes : {false, true}) {
         if (quantizes && !hewn::InvalidOperationFlag::works()) continue;
@@ -381,7 +383,7 @@ TEST(Blocks, AreDividedIntoRows) {
         const PlannedVariant variant = blocks_variant(quantizes);
         hewn::CpuKernel kernel = {};
         EXPECT_EQ(plan(problem, variant, kernel), 1);
-        ASSERT_NE(kernel.blocks, nullptr);
+        ASSERT_EQ(kernel.mode, hewn::kBlocks);
         scales.assign(kBlocks, 1.0f);
         const auto execute = [&] {
             multiplied = divided = 0;
@@ -518,10 +520,11 @@ TEST_F(QuantizedColumns, AreSettledWhereScalesAreConstants) {
     for (size_t x = 0; x < row.size(); x++) row[x] = 1.0f / float(x + 1);
     row[7] = 0;
     choose(3, &row);
-    EXPECT_EQ(kernel_.columns, nullptr) << "one scale is not ordinary, and three rows are divided";
+    EXPECT_EQ(kernel_.mode, hewn::kAnyParameters)
+        << "one scale is not ordinary, and three rows are divided";
     row[7] = 0.5f;
     choose(1, &row);
-    EXPECT_EQ(kernel_.columns, nullptr) << "each scale is used once";
+    EXPECT_EQ(kernel_.mode, hewn::kAnyParameters) << "each scale is used once";
     choose(3, &row);
     void *inputs[hewn::kMaxInputs] = {nullptr, row.data()};
     const hewn::Allocator &allocator = hewn::default_device().allocator;
@@ -587,7 +590,7 @@ Planned planned(bool quantizes, const Sizes &sizes, const Sizes &input_strides,
                                                  input_strides, scale_strides, zero_point_strides);
     hewn::CpuKernel kernel = {};
     const int plans = plan(problem, variant, kernel);
-    return {kernel.repeating != nullptr, kernel.prefetch_distance, plans};
+    return {kernel.mode == hewn::kRepeating, kernel.prefetch_distance, plans};
 }
 
 // In place and by `repeating`, and nowhere else through scratch memory.
@@ -811,12 +814,16 @@ TEST(Forms, AreBoundByArithmetic) {
     const auto bound = [](const hewn::Problem &problem) {
         PlannedVariant variant;
         variant.knobs.reciprocal_elements = 256;
+        variant.forms[0] = {"general", nullptr, 0};
+        variant.forms[1] = {"divide", nullptr, 0};
         hewn::CpuKernel kernel = {};
         kernel.problem = &problem;
         const hewn::Tensor *operands[hewn::kMaxOperands];
         const int count = hewn::list_operands(problem, operands);
-        forms_of(*problem.info).choose(hewn_test::merged(operands, count), variant, kernel);
-        return kernel.compute_bound;
+        hewn::CpuMode modes[hewn::kMaxModes];
+        forms_of(*problem.info)
+            .list_modes(hewn_test::merged(operands, count), variant, kernel, modes);
+        return modes[0].traits.compute_bound;
     };
     EXPECT_FALSE(bound(read(HEWN_OPERATOR_ADD, add)));
     EXPECT_FALSE(bound(read(HEWN_OPERATOR_QUANTIZE_LINEAR, quantize)));

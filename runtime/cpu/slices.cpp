@@ -1,0 +1,105 @@
+// Passes of an execution on the CPU, in slices where that helps.
+#include <atomic>
+
+#include "../base/error.h"
+#include "operator.h"
+
+namespace hewn {
+
+namespace {
+
+// A pass in slices.
+struct Slices {
+    const CpuPass &pass;
+    void *const *tensors, *const *operands;  // where those of its problem begin, and the pass's own
+    const Executor &executor;
+    KernelErrors errors = {};        // what the first failing slice reported
+    std::atomic<int32_t> failed{0};  // and its code
+};
+
+// A slice with a large state: apart, for its frame is large.
+__attribute__((noinline)) int run_with_large_state(const Slices &slices, int64_t first,
+                                                   int64_t last, CpuCall &call) {
+    alignas(64) uint8_t state[kLargeStateBytes];
+    call.large = state;
+    return run_boxes_of(slices.pass, slices.operands, first, last, call);
+}
+
+int run_boxes_of(const Slices &slices, int64_t first, int64_t last, KernelErrors &errors) {
+    CpuCall call(slices.pass.kernel, slices.tensors, &errors);
+    call.output_is_read_next = slices.executor.output_is_read_next;
+    return slices.pass.kernel.large_state
+               ? run_with_large_state(slices, first, last, call)
+               : hewn::run_boxes_of(slices.pass, slices.operands, first, last, call);
+}
+
+void HEWN_CALL run_slice(void *argument, int32_t index) {
+    Slices &slices = *static_cast<Slices *>(argument);
+    const Plan &plan = slices.pass.plan;
+    const int64_t together = plan.boxes_together, groups = plan.box_count / together;
+    const int64_t share = groups / slices.executor.slices, rest = groups % slices.executor.slices;
+    const int64_t first = share * index + (index < rest ? index : rest),
+                  last = first + share + (index < rest);
+    KernelErrors errors;
+    if (const int code = run_boxes_of(slices, first * together, last * together, errors)) {
+        int32_t none = 0;
+        if (slices.failed.compare_exchange_strong(none, code)) slices.errors.note(errors.message);
+    }
+}
+
+// One pass, with the tensors where its places lie.
+hewn_status run_pass(const CpuOperator &op, const CpuPass &pass, void *const *places,
+                     const Executor &executor, hewn_error *error) {
+    void *tensors[kMaxTensors], *operands[kMaxOperands] = {};
+    for (int t = 0; t < kMaxTensors; t++) tensors[t] = places[pass.places[t]];
+    if (kHasDynamic && pass.call_once) {
+        pass.call_once(*pass.kernel.problem, tensors);
+        return HEWN_STATUS_OK;
+    }
+    for (int o = 0; o < pass.plan.operands; o++)
+        operands[o] = static_cast<uint8_t *>(places[pass.operand_at[o]]) + pass.first_bytes[o];
+    Slices slices = {pass, tensors, operands, executor};
+    if (executor.slices == 1) run_slice(&slices, 0);
+    else executor.parallel_for(executor.context, executor.slices, run_slice, &slices);
+    const int failed = slices.failed.load(std::memory_order_relaxed);
+    return failed == 0 ? hewn_status(HEWN_STATUS_OK) : report(op, failed, slices.errors, error);
+}
+
+Executor choose_executor(const CpuOperator &op, const Plan &plan,
+                         const hewn_execute_options *options) {
+    const bool output_is_read_next = read_next(options) != 0;
+    if (!plan.parallel) return {1, nullptr, nullptr, output_is_read_next};
+    const int32_t max_threads =
+        options && options->max_threads > 0 ? options->max_threads : op.max_threads;
+    const bool own = options && options->parallel_for;
+    return {slice_count(plan, *op.variant->plan, max_threads, own ? op.online : op.cpus),
+            own ? options->parallel_for : op.parallel_for,
+            own ? options->parallel_for_context : op.parallel_for_context, output_is_read_next};
+}
+
+}  // namespace
+
+void choose_executors(const CpuOperator &op, const hewn_execute_options *options,
+                      Executors &executors) {
+    for (int p = 0; p < op.pass_count; p++)
+        executors[p] = choose_executor(op, op.passes()[p].plan, options);
+}
+
+hewn_status run_passes(const CpuOperator &op, const Addresses &addresses,
+                       const Executors &executors, hewn_error *error) {
+    alignas(64) uint8_t ranges[64] = {};  // begins as zeros, of executions at once each has its own
+    void *places[kPlaces];
+    __builtin_memcpy(places, addresses, sizeof addresses);
+    places[kRangesPlace] = ranges;
+    for (int p = 0; p < op.pass_count; p++)
+        HEWN_CHECK(run_pass(op, op.passes()[p], places, executors[p], error));
+    return HEWN_STATUS_OK;
+}
+
+hewn_status report(const CpuOperator &op, int failed, const KernelErrors &errors,
+                   hewn_error *error) {
+    return fail(error, HEWN_STATUS_KERNEL_FAILED, "%s: kernel %s failed with code %d: %s",
+                op.problem.info->dml_name, op.variant->name, failed, errors.message);
+}
+
+}  // namespace hewn

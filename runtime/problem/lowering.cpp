@@ -1,0 +1,139 @@
+#include "lowering.h"
+
+#include <iterator>
+
+namespace hewn {
+
+namespace {
+
+// DYNAMIC_QUANTIZE_LINEAR's tensors, in the table's order.
+enum DynamicTensor { kDynamicInput, kDynamicOutput, kDynamicScale, kDynamicZeroPoint };
+
+// Of a pass that is no operator of the table; its inputs are its operands.
+constexpr OperatorInfo info_of_pass(int inputs, int outputs) {
+    OperatorInfo info = {};
+    info.input_count = info.operand_count = inputs;
+    info.output_count = outputs;
+    for (int i = 0; i < inputs; i++) info.operands[i] = i;
+    return info;
+}
+constexpr OperatorInfo kRangesInfo = info_of_pass(1, 1), kParametersInfo = info_of_pass(1, 2),
+                       kQuotientsInfo = info_of_pass(2, 1);
+
+const OperatorInfo &info_of(hewn_operator_type type) {
+    const OperatorInfo *info = kOperators;
+    while (info->type != type) info++;
+    return *info;
+}
+
+PassProblem &add(PassProblems &passes, int &count, PassProblem::Kind kind,
+                 const OperatorInfo &kernels, const OperatorInfo &info) {
+    PassProblem &pass = passes[count++] = {};
+    pass.kind = kind;
+    pass.kernels = &kernels;
+    pass.problem.info = &info;
+    return pass;
+}
+
+// Sets a pass's tensor t and where it lies.
+void set(PassProblem &pass, int t, const Tensor &what, int place) {
+    tensor(pass.problem, t) = what;
+    pass.places[t] = uint8_t(place);
+}
+
+// The input's range, the parameters that follow from it, and QUANTIZE_LINEAR by them.
+int lower_dynamic(const Problem &problem, PassProblems &passes) {
+    const Tensor &input = tensor(problem, kDynamicInput);
+    Tensor ranges = repeated(input, HEWN_DATA_TYPE_UINT32);
+    ranges.bytes *= 2;
+    int count = 0;
+    if (!input.empty()) {
+        PassProblem &pass = add(passes, count, PassProblem::Ranges, *problem.info, kRangesInfo);
+        set(pass, 0, input, kDynamicInput);
+        set(pass, 1, ranges, kRangesPlace);
+    }
+    PassProblem &parameters =
+        add(passes, count, PassProblem::Parameters, *problem.info, kParametersInfo);
+    set(parameters, 0, ranges, kRangesPlace);
+    set(parameters, 1, tensor(problem, kDynamicScale), kDynamicScale);
+    set(parameters, 2, tensor(problem, kDynamicZeroPoint), kDynamicZeroPoint);
+    if (input.empty()) return count;
+    const OperatorInfo &info = info_of(HEWN_OPERATOR_QUANTIZE_LINEAR);
+    PassProblem &pass = add(passes, count, PassProblem::Kernel, info, info);
+    set(pass, kInput, input, kDynamicInput);
+    set(pass, kScale, repeated(input, HEWN_DATA_TYPE_FLOAT32), kDynamicScale);
+    set(pass, kZeroPoint, repeated(input, problem.output.type), kDynamicZeroPoint);
+    set(pass, kZeroPoint + 1, problem.output, kDynamicOutput);
+    return count;
+}
+
+}  // namespace
+
+__attribute__((cold)) int lower(const Problem &problem, PassProblems &passes) {
+    if (kHasDynamic && problem.info->type == HEWN_OPERATOR_DYNAMIC_QUANTIZE_LINEAR)
+        return lower_dynamic(problem, passes);
+    if (problem.output.empty()) return 0;
+    passes[0].kind = PassProblem::Kernel;
+    passes[0].kernels = problem.info;
+    passes[0].problem = problem;
+    for (int t = 0; t < kMaxTensors; t++) passes[0].places[t] = uint8_t(t);
+    return 1;
+}
+
+__attribute__((cold)) int separate_quotients(PassProblems &passes, int count) {
+    if (count != 1 || !precision_of(passes[0].problem)) return count;
+    const Problem problem = passes[0].problem;
+    Tensor quotients = lying_as(problem.output, HEWN_DATA_TYPE_FLOAT32);
+    pack_strides(quotients);
+    count = 0;
+    PassProblem &division =
+        add(passes, count, PassProblem::Quotients, *problem.info, kQuotientsInfo);
+    division.problem.attributes = problem.attributes;
+    set(division, kInput, problem.inputs[kInput], kInput);
+    set(division, kScale, problem.inputs[kScale], kScale);
+    set(division, 2, quotients, kQuotientsPlace);
+    PassProblem &kernel = add(passes, count, PassProblem::Kernel, *problem.info, *problem.info);
+    set(kernel, kInput, quotients, kQuotientsPlace);
+    set(kernel, kScale, repeated(quotients, HEWN_DATA_TYPE_FLOAT32), kOnePlace);
+    set(kernel, kZeroPoint, problem.inputs[kZeroPoint], kZeroPoint);
+    set(kernel, kZeroPoint + 1, problem.output, kZeroPoint + 1);
+    return count;
+}
+
+__attribute__((cold)) int64_t stored(const Tensor &tensor, int d) {
+    const int64_t block = tensor.block_sizes[d];
+    return tensor.strides[d] == 0 ? 1 : (tensor.sizes[d] + block - 1) / block;
+}
+
+__attribute__((cold)) void pack_strides(Tensor &tensor) {
+    // By ascending stride. Not std::sort: GCC 12 warns that its branch for more than 16 elements
+    // reads beyond `order`, where no rank gets to.
+    int order[kMaxRank];
+    for (int d = 0; d < tensor.rank; d++) {
+        int i = d;
+        for (; i > 0 && tensor.strides[order[i - 1]] > tensor.strides[d]; i--)
+            order[i] = order[i - 1];
+        order[i] = d;
+    }
+    int64_t stride = 1;
+    for (int i = 0; i < tensor.rank; i++) {
+        const int d = order[i];
+        const int64_t elements = stored(tensor, d);
+        if (tensor.strides[d] != 0) tensor.strides[d] = stride;
+        stride *= elements;
+    }
+    tensor.bytes = uint64_t(stride) * uint64_t(tensor.element_bytes);
+}
+
+__attribute__((cold)) Space range_space(const Tensor &input) {
+    Tensor each = input;
+    for (int d = 0; d < each.rank; d++) each.sizes[d] = stored(each, d);
+    Tensor bytes = lying_as(each, HEWN_DATA_TYPE_UINT8);
+    pack_strides(bytes);
+    const Tensor *const operands[] = {&each, &bytes};
+    Part parts[kMaxParts];
+    split_blocks(operands, int(std::size(operands)), parts);
+    return parts[0].space;
+}
+
+}  // namespace hewn
