@@ -440,8 +440,8 @@ def middle_due(op, a, b):
     return np.asarray(a + b if op == "Add" else a * b).astype(dtype)
 
 
-def quantized_due(op, values, output):
-    """com.microsoft's QLinearAdd or QLinearMul. NaN is the zero point."""
+def quantized_quotient(op, values, output):
+    """Of com.microsoft's QLinearAdd or QLinearMul, and the output's zero point, in f32."""
     scale, zero_point = {}, {}
     for name in "aby":
         scale[name] = values[f"{name}_scale"].reshape(())
@@ -449,10 +449,14 @@ def quantized_due(op, values, output):
         zero_point[name] = values.get(f"{name}_zero_point", zero).reshape(()).astype(F32)
     a, b = (values[name].astype(F32) - zero_point[name] for name in "ab")
     if op == "QLinearAdd":
-        q = (a * scale["a"] + b * scale["b"]) / scale["y"]
-    else:
-        q = a * b * (scale["a"] * scale["b"] / scale["y"])
-    y = np.where(np.isnan(q), zero_point["y"], np.rint(q) + zero_point["y"])
+        return (a * scale["a"] + b * scale["b"]) / scale["y"], zero_point["y"]
+    return a * b * (scale["a"] * scale["b"] / scale["y"]), zero_point["y"]
+
+
+def quantized_due(op, values, output):
+    """NaN is the zero point."""
+    q, zero_point = quantized_quotient(op, values, output)
+    y = np.where(np.isnan(q), zero_point, np.rint(q) + zero_point)
     return np.clip(y, *ends(output)).astype(output)
 
 
@@ -475,8 +479,12 @@ def quantize_by_reference(node, x, scale, zero_point, output):
     given = node.attributes.get("precision", 0)
     precision = PRECISIONS[given] if given else np.result_type(x.dtype, scale.dtype)
     y = quantize_due(node, x, scale, zero_point, output, precision)
-    q = quotient(node, x, scale, precision)
-    return y, np.abs(np.rint(q)) < 2**31 - 2**17  # False for NaN
+    return y, is_held(quotient(node, x, scale, precision))
+
+
+def is_held(q):
+    """Whether the reference's int32 holds a quotient, with a zero point. False for NaN."""
+    return np.abs(np.rint(q)) < 2**31 - 2**17
 
 
 # ---- Running ----
@@ -702,6 +710,10 @@ class Judge:
         if self.model.nodes[0].op == DYNAMIC:
             return "" if self.is_named_range() else unknown
         node = next(n for n in self.model.nodes if name in n.outputs)
+        if node.op == "QLinearAdd":
+            q, _ = quantized_quotient(node.op, self.model.arrays, y.dtype)
+            self.names.add(Named.CONVERTED)
+            return unknown if ((y != values[name]) & is_held(q)).any() else ""
         if node.op not in (QUANTIZE, DEQUANTIZE):
             return unknown
         x, scale, zero_point = of_node(values, node)
@@ -712,13 +724,13 @@ class Judge:
             difference = x.astype(F32).astype(np.float64) - spread(node, zero_point, x)
             wide = difference * spread(node, scale, x).astype(np.float64)
             return "" if same(y, wide.astype(y.dtype)) else unknown
-        by_code, is_held = quantize_by_reference(node, x, scale, zero_point, y.dtype)
+        by_code, held = quantize_by_reference(node, x, scale, zero_point, y.dtype)
         differs = y != values[name]
-        if (differs & is_held & (y != by_code)).any():
+        if (differs & held & (y != by_code)).any():
             return unknown
-        if (differs & ~is_held).any():
+        if (differs & ~held).any():
             self.names.add(Named.CONVERTED)
-        if (differs & is_held).any():
+        if (differs & held).any():
             self.names.add(Named.PRECISION)
         return ""
 
