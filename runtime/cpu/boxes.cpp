@@ -6,7 +6,7 @@
 
 #include "../base/kernel_contract.h"
 #include "../dispatch/dispatch.h"
-#include "packing.h"
+#include "convert.h"
 #include "stream.h"
 
 extern "C" {
@@ -92,11 +92,11 @@ void scatter(const Plan &plan, int o, int shift, uint8_t *to, const uint8_t *fro
 }
 
 // Known to the compiler where no operator of the build takes packed types or mixed floats.
-bool is_packed(const Plan &plan, int o) { return packed_words::kTaken && plan.packing[o]; }
+bool is_converted(const Plan &plan, int o) { return converted_words::kTaken && plan.conversion[o]; }
 
-// The first `count` elements of a run that begins at place `first` of a packed operand: calls
+// The first `count` elements of a run that begins at place `first` of a converted operand: calls
 // move(first, step, count, done) for each piece of it, of which `done` elements came before. Places
-// and steps are in bytes of unpacked elements.
+// and steps are in bytes of elements as the kernel takes them.
 template<class Move>
 void for_each_piece(const Plan &plan, int o, int64_t first, int64_t count, const Move &move) {
     const int32_t *table = plan.table[o];
@@ -199,8 +199,8 @@ public:
     Walker(const Plan &plan, const halide_buffer_t *operands, int64_t first)
         : plan_(plan) {
         for (int o = 0; o < plan.operands; o++)
-            at_[o] = plan.packing[o] ? uint64_t(plan.packed_first[o])
-                                     : reinterpret_cast<uintptr_t>(operands[o].host);
+            at_[o] = plan.conversion[o] ? uint64_t(plan.converted_first[o])
+                                        : reinterpret_cast<uintptr_t>(operands[o].host);
         for (int l = 0; l < plan.loop_count; l++) {
             index_[l] = first % plan.loops[l].count;
             first /= plan.loops[l].count;
@@ -208,7 +208,7 @@ public:
         }
     }
 
-    // Of a packed operand an element's place in its tensor, of others an address.
+    // Of a converted operand an element's place in its tensor, of others an address.
     uint64_t at(int o) const { return at_[o]; }
     uint8_t *pointer(int o) const { return reinterpret_cast<uint8_t *>(uintptr_t(at_[o])); }
     int64_t run() const { return plan_.run_inner * extent(plan_.run_loop, plan_.run_outer); }
@@ -280,7 +280,7 @@ class Scratch {
 public:
     Scratch(const Plan &plan, const halide_buffer_t *operands, void *user_context)
         : plan_(plan), user_context_(user_context) {
-        for (int o = 0; o < plan.operands; o++) packed_[o] = {operands[o].host, plan.packing[o]};
+        for (int o = 0; o < plan.operands; o++) stored_[o] = {operands[o].host, plan.conversion[o]};
     }
     ~Scratch() {
         if (plan_.access[plan_.operands - 1] == Access::Stream) stream_fence();
@@ -304,13 +304,13 @@ public:
         const int64_t distinct_rows = plan_.row_bytes[o] == 0 ? 1 : rows,
                       read = std::min(run, plan_.read[o]);
         if (rows_are_one(o, read)) {
-            unpack_row(o, walker, 0, read * distinct_rows, at(o));
+            load_row(o, walker, 0, read * distinct_rows, at(o));
             return 0;
         }
         for (int64_t y = 0; y < distinct_rows; y++) {
             uint8_t *const row = at(o) + y * pitch(o);
             const int64_t period = std::min(read, plan_.period[o]);
-            if (is_packed(plan_, o)) unpack_row(o, walker, y, period, row);
+            if (is_converted(plan_, o)) load_row(o, walker, y, period, row);
             else
                 gather(plan_, o, shift(o), row, walker.pointer(o) + y * plan_.row_bytes[o], period);
             repeat_row(row, period, read, shift(o));
@@ -322,11 +322,11 @@ public:
     // (Planner::access). `walker` is at the block's box. `next` is at a box to prefetch, or null.
     void store(const Walker &walker, int64_t run, int64_t rows, const Walker *next) {
         const int o = plan_.operands - 1;
-        if (rows_are_one(o, run)) return pack_row(o, walker, 0, run * rows, at(o));
+        if (rows_are_one(o, run)) return store_row(o, walker, 0, run * rows, at(o));
         for (int64_t y = 0; y < rows; y++) {
             const uint8_t *const from = at(o) + y * pitch(o);
-            if (is_packed(plan_, o)) {  // the walker has no address
-                pack_row(o, walker, y, run, from);
+            if (is_converted(plan_, o)) {  // the walker has no address
+                store_row(o, walker, y, run, from);
                 continue;
             }
             uint8_t *const to = walker.pointer(o) + y * plan_.row_bytes[o];
@@ -339,34 +339,34 @@ public:
 private:
     const Plan &plan_;
     void *const user_context_;
-    PackedElements packed_[kMaxOperands];
+    StoredElements stored_[kMaxOperands];
     struct Block {
         uint64_t at;
         int64_t run, rows;
     } loaded_[kMaxOperands] = {};
     alignas(64) uint8_t memory_[kScratchMemory];
 
-    // Whether the rows of a packed operand lie one behind the other, in memory and in scratch.
+    // Whether the rows of a converted operand lie one behind the other, in memory and in scratch.
     bool rows_are_one(int o, int64_t run) const {
-        return is_packed(plan_, o) && plan_.access[o] == Access::Packed &&
+        return is_converted(plan_, o) && plan_.access[o] == Access::Converted &&
                plan_.row_bytes[o] == run << shift(o) && pitch(o) == run << shift(o);
     }
-    int64_t packed_row(int o, const Walker &walker, int64_t y) const {
+    int64_t converted_row(int o, const Walker &walker, int64_t y) const {
         return int64_t(walker.at(o)) + y * plan_.row_bytes[o];
     }
-    void unpack_row(int o, const Walker &walker, int64_t y, int64_t count, uint8_t *to) const {
-        for_each_piece(plan_, o, packed_row(o, walker, y), count,
+    void load_row(int o, const Walker &walker, int64_t y, int64_t count, uint8_t *to) const {
+        for_each_piece(plan_, o, converted_row(o, walker, y), count,
                        [&](int64_t first, int64_t step, int64_t length, int64_t done) {
-                           unpack(packed_[o], first >> shift(o), step >> shift(o), length,
-                                  to + (done << shift(o)));
+                           load_converted(stored_[o], first >> shift(o), step >> shift(o), length,
+                                          to + (done << shift(o)));
                        });
     }
-    void pack_row(int o, const Walker &walker, int64_t y, int64_t count,
-                  const uint8_t *from) const {
-        for_each_piece(plan_, o, packed_row(o, walker, y), count,
+    void store_row(int o, const Walker &walker, int64_t y, int64_t count,
+                   const uint8_t *from) const {
+        for_each_piece(plan_, o, converted_row(o, walker, y), count,
                        [&](int64_t first, int64_t step, int64_t length, int64_t done) {
-                           pack(packed_[o], first >> shift(o), step >> shift(o), length,
-                                plan_.packed_end, from + (done << shift(o)));
+                           store_converted(stored_[o], first >> shift(o), step >> shift(o), length,
+                                           plan_.converted_end, from + (done << shift(o)));
                        });
     }
 

@@ -104,7 +104,7 @@ void place_operands(const Part &part, const Problem &problem, CpuPass &pass) {
     const Tensor *operands[kMaxOperands];
     const int count = list_operands(problem, operands);
     for (int o = 0; o < count; o++) {
-        const int64_t bytes = operands[o]->packing ? 0 : operands[o]->element_bytes;
+        const int64_t bytes = operands[o]->conversion ? 0 : operands[o]->element_bytes;
         pass.operand_at[o] = pass.places[tensor_of_operand(problem, o)];
         pass.first_bytes[o] = part.first[o] * bytes;
         if (!kKernelAssertions) continue;
@@ -144,7 +144,7 @@ hewn_status plan_pass(CpuOperator &op, const Outline::Pass &outlined, const Prob
         return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "%s: no memory for the operator's plan",
                     op.problem.info->dml_name);
     pass.plan.target_rank = op.variant->target->rank;
-    place_packed(outlined.part, problem.output, pass.plan);
+    place_converted(outlined.part, problem.output, pass.plan);
     return forms.settle ? settle(op, forms, pass, error) : hewn_status(HEWN_STATUS_OK);
 }
 

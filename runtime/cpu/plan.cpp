@@ -74,7 +74,7 @@ public:
         if (interleaves_) std::swap(space_.dims[0], space_.dims[1]);
         while (run_rank_ < space.rank && !ends_runs(run_rank_)) run_rank_++;
         for (int o = 0; o < operands_; o++) moved_bytes_ += bytes_of(o);
-        streams_ = kCanStream && !kernel.compute_bound && !space.packing[output_] &&
+        streams_ = kCanStream && !kernel.compute_bound && !space.conversion[output_] &&
                    dim(0).stride[output_] == 1 && moved_bytes_ >= double(knobs.stream_bytes) &&
                    bytes_of(output_) >= moved_bytes_ / 6;
     }
@@ -83,7 +83,7 @@ public:
 
     // Bytes of operand o's distinct elements.
     double bytes_of(int o) const {
-        double bytes = space_.packing[o] ? space_.packing[o].bits / 8.0 : element_bytes(o);
+        double bytes = space_.conversion[o] ? space_.conversion[o]->bits / 8.0 : element_bytes(o);
         for (int k = 0; k < space_.rank; k++)
             bytes *= dim(k).stride[o] != 0 ? double(dim(k).size) : 1.0;
         return bytes;
@@ -107,7 +107,7 @@ public:
 
     Box choose_box() {
         bool unit = layout_of({}) == varying({});
-        for (int o = 0; o < operands_; o++) unit &= is_unit(o) && !space_.packing[o];
+        for (int o = 0; o < operands_; o++) unit &= is_unit(o) && !space_.conversion[o];
         if (unit && !flattening_pays()) return direct_box();
         const Partner partner = find_partner();
         Box box =
@@ -143,7 +143,7 @@ public:
 
     // `runs`: the kernel takes a run of the operand, rather than one element for the whole run.
     Access access(const Box &box, int o, bool runs) const {
-        if (space_.packing[o]) return !runs || dense(box, o) ? Access::Packed : Access::Table;
+        if (space_.conversion[o]) return !runs || dense(box, o) ? Access::Converted : Access::Table;
         if (!runs || dense(box, o))
             return o == output_ && streams_ ? Access::Stream : Access::InPlace;
         const bool beside =
@@ -177,7 +177,7 @@ private:
     // square's), and enough of them for the calls.
     bool transposing_pays(int o, int64_t columns, int64_t rows) const {
         const int64_t side = std::max<int64_t>(kTransposeSide, kSquareBytes / element_bytes(o));
-        if (space_.packing[o]) return false;
+        if (space_.conversion[o]) return false;
         const bool edges_cost = element_bytes(o) == 1 && (columns | rows) % side != 0;
         return columns >= side && rows >= side && columns * rows >= (edges_cost ? 512 : 256);
     }
@@ -233,13 +233,13 @@ private:
         Runs all;
         for (int o = 0; o < operands_; o++) {
             if (o != output_ && !(layout & digit(operands_, o))) continue;
-            const bool packed = bool(space_.packing[o]);
-            const bool scratch = packed || dim(0).stride[o] != 1 || (o == output_ && streams_);
+            const bool converted = space_.conversion[o];
+            const bool scratch = converted || dim(0).stride[o] != 1 || (o == output_ && streams_);
             int64_t &widest = scratch ? all.widest_in_scratch : all.widest_in_place;
             widest = std::max<int64_t>(widest, element_bytes(o));
             all.in_scratch += scratch ? element_bytes(o) : 0;
             all.operands_in_scratch += scratch;
-            all.steps |= scratch && !packed ? dim(0).stride[o] * element_bytes(o) : 0;
+            all.steps |= scratch && !converted ? dim(0).stride[o] * element_bytes(o) : 0;
         }
         return all;
     }
@@ -437,7 +437,7 @@ private:
         for (int k = 0; k < space_.rank; k++)
             elements = std::min<int64_t>(elements * dim(k).size, kMaxIndex);
         for (int o = 0; o < operands_; o++) {
-            const bool in_place = dense(box, o) && last.stride[o] != 0 && !space_.packing[o];
+            const bool in_place = dense(box, o) && last.stride[o] != 0 && !space_.conversion[o];
             if (!in_place && (o == output_ || last.stride[o] != 0)) return;
             if (in_place) in_place_bytes += element_bytes(o);
         }
@@ -469,11 +469,11 @@ private:
         box.rows = rows;
     }
 
-    // Where a dimension of a packed output is cut, cuts it between bytes, so that slices do not
-    // share one (writes_whole_bytes).
+    // Where a dimension of an output that shares bytes is cut, cuts it between bytes, so that
+    // slices do not share one (writes_whole_bytes).
     void cut_at_whole_bytes(Box &box) const {
-        if (!space_.packing[output_]) return;
-        const int in_a_byte = space_.packing[output_].in_a_byte();
+        if (!space_.conversion[output_]) return;
+        const int in_a_byte = space_.conversion[output_]->in_a_byte();
         const auto cut = [&](int64_t &extent, int64_t size) {
             if (extent < size && extent > in_a_byte) extent -= extent % in_a_byte;
         };
@@ -568,14 +568,15 @@ void add_loops(const Space &space, const Box &box, bool rows_first, Plan &plan) 
     }
 }
 
-// Whether no two boxes of a packed output write to one byte.
+// Whether no two boxes of a converted output write to one byte.
 bool writes_whole_bytes(const Plan &plan) {
     const int output = plan.operands - 1;
-    if (plan.packing[output].widens()) return true;
-    bool whole = plan.access[output] == Access::Packed &&
-                 plan.packed_first[output] % plan.packing[output].in_a_byte() == 0;
+    const Conversion &conversion = *plan.conversion[output];
+    if (!conversion.shares_bytes()) return true;
+    bool whole = plan.access[output] == Access::Converted &&
+                 plan.converted_first[output] % conversion.in_a_byte() == 0;
     for (int l = 0; l < plan.loop_count; l++)
-        whole &= plan.loops[l].step_bytes[output] % plan.packing[output].in_a_byte() == 0;
+        whole &= plan.loops[l].step_bytes[output] % conversion.in_a_byte() == 0;
     return whole;
 }
 
@@ -605,9 +606,9 @@ bool plan_operand(const Planner &planner, const Box &box, int o, bool runs,
     plan.scratch_at[o] = int32_t(scratch);
     const int64_t pitch = plan.dims[o][1].stride;
     scratch += round_up(((box.rows - 1) * pitch + length) * bytes, kLineBytes) + kScratchStagger;
-    if (plan.access[o] != Access::Table && plan.access[o] != Access::Packed) return true;
+    if (plan.access[o] != Access::Table && plan.access[o] != Access::Converted) return true;
     plan.period[o] = plan.read[o] = length;
-    if (plan.access[o] == Access::Packed) return true;
+    if (plan.access[o] == Access::Converted) return true;
     if (!output) plan.period[o] = period_of(space, box, o);
     const int64_t pieces = ceil_div(plan.period[o], plan.piece);
     plan.table[o] = allocator.allocate<int32_t>(size_t(pieces));
@@ -642,7 +643,7 @@ __attribute__((cold)) bool build_plan(const Space &given, const KernelTraits &ke
     for (int o = 0; o < operands; o++) {
         const bool runs = o == output || (layout & digit(operands, o));
         plan.element_bytes[o] = space.element_bytes[o];
-        plan.packing[o] = space.packing[o];
+        plan.conversion[o] = space.conversion[o];
         if (plan_operand(planner, box, o, runs, allocator, scratch, plan)) continue;
         destroy_plan(allocator, plan);
         return false;
@@ -659,13 +660,13 @@ __attribute__((cold)) bool build_plan(const Space &given, const KernelTraits &ke
     return true;
 }
 
-__attribute__((cold)) void place_packed(const Part &part, const Tensor &output, Plan &plan) {
+__attribute__((cold)) void place_converted(const Part &part, const Tensor &output, Plan &plan) {
     for (int o = 0; o < plan.operands; o++)
-        plan.packed_first[o] = part.first[o] * plan.element_bytes[o];
-    if (!output.packing) return;
-    plan.packed_end = 1;
+        plan.converted_first[o] = part.first[o] * plan.element_bytes[o];
+    if (!output.conversion) return;
+    plan.converted_end = 1;
     for (int d = 0; d < output.rank; d++)
-        plan.packed_end += (output.sizes[d] - 1) * output.strides[d];
+        plan.converted_end += (output.sizes[d] - 1) * output.strides[d];
     plan.parallel &= writes_whole_bytes(plan);
 }
 

@@ -21,16 +21,16 @@ enum class Access : uint8_t {
     Table,      // through scratch, by a table of the byte offsets of the run's pieces
     Transpose,  // through scratch: strided along the run, dense along the rows
     Stream,     // the output: through scratch, to memory past the caches
-    Packed      // through scratch: elements that are unpacked, dense along the run or one for it
+    Converted   // through scratch: converted elements, dense along the run or one for it
 };
 
 struct Plan {
     int operands;                         // the inputs, then the output
     int32_t element_bytes[kMaxOperands];  // as the kernel takes them
-    // Of packed elements, what is in bytes below is in bytes of unpacked ones.
-    Packing packing[kMaxOperands];
-    int64_t packed_first[kMaxOperands];  // the first one's place in its tensor
-    int64_t packed_end;  // how many the output's memory has, those between its elements among them
+    // Of converted elements, what is in bytes below is in bytes of those that the kernel takes.
+    const Conversion *conversion[kMaxOperands];
+    int64_t converted_first[kMaxOperands];  // the first one's place in its tensor
+    int64_t converted_end;  // how many the output's memory has, with those between its elements
 
     // The full box. The run is run_inner elements (whole flattened dimensions) times run_outer of
     // the run's last dimension.
@@ -106,8 +106,8 @@ bool build_plan(const Space &space, const KernelTraits &kernel, const PlanKnobs 
                 const Chip &chip, const Allocator &allocator, Plan &plan);
 void destroy_plan(const Allocator &allocator, Plan &plan);
 
-// Says where a planned part's packed operands begin in their tensors, and where the output ends.
-void place_packed(const Part &part, const Tensor &output, Plan &plan);
+// Says where a planned part's converted operands begin in their tensors, and where the output ends.
+void place_converted(const Part &part, const Tensor &output, Plan &plan);
 
 // How many slices to run the plan in. max_threads (0: no limit) limits the slices.
 inline int32_t slice_count(const Plan &plan, const PlanKnobs &knobs, int32_t max_threads,

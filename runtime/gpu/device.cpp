@@ -99,7 +99,7 @@ hewn_status write_constants(GpuOperator &op, hewn_error *error) {
 // DYNAMIC_QUANTIZE_LINEAR of f16 is that of f32, to which its input is widened.
 void widen_dynamic(Problem &problem) {
     if (problem.info->output_count == 1 || problem.inputs[0].type != HEWN_DATA_TYPE_FLOAT16) return;
-    problem.inputs[0].packing = kWidened;
+    problem.inputs[0].conversion = conversion_of(HEWN_DATA_TYPE_FLOAT16);
     snprintf(problem.signature, sizeof problem.signature, "f32_%s", type_word(problem.output.type));
 }
 

@@ -405,7 +405,7 @@ int call_packing(GpuCall &call, Launch &launch, int64_t elements, int64_t packed
     const bool unpacks = pass.kind == GpuPass::Unpack, words[kMaxTensors] = {false, unpacks};
     int32_t count = int32_t(unpacks ? (elements + 3) / 4 : packed),
             last = int32_t(unpacks ? packed : elements) - 1;
-    uint32_t bits = pass.packing.bits, is_signed = pass.packing.is_signed;
+    uint32_t bits = pass.conversion->bits, is_signed = pass.conversion->is_signed;
     return call_form(call, *pass.form, launch, words, [&](void **&next) {
         *++next = &count;
         *++next = &last;
@@ -417,7 +417,7 @@ int call_packing(GpuCall &call, Launch &launch, int64_t elements, int64_t packed
 int launch_packing(GpuCall &call, const Place *at) {
     const GpuPass &pass = call.pass;
     const bool unpacks = pass.kind == GpuPass::Unpack;
-    const int in_a_byte = pass.packing.in_a_byte();
+    const int in_a_byte = pass.conversion->in_a_byte();
     // In bytes of the input, of which a launch takes what it can index.
     const auto total = int64_t(pass.problem.inputs[0].bytes);
     const int64_t most = call.device.api->index_limit / 8;

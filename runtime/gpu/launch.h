@@ -41,7 +41,7 @@ struct GpuPass {
     GpuPart parts[kMaxParts];     // of Elements and Ranges
     int32_t part_count;
     int32_t sets;                          // of Parameters: how often Ranges is launched
-    Packing packing;                       // of Unpack and Pack
+    const Conversion *conversion;          // of Unpack and Pack
     GpuFunction functions[kMaxFunctions];  // what compile loaded
     int32_t function_count;
 };

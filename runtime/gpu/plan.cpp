@@ -28,6 +28,23 @@ constexpr OperatorInfo kConversionInfo = [] {
     return info;
 }();
 
+// The stages that convert whole bytes to f32 and back, to and from scratch memory; null: there is
+// none. A conversion that shares bytes has "unpack" and "pack".
+struct FloatStages {
+    hewn_data_type stored;
+    const char *load_dense, *load_strided, *store_dense, *store_strided;
+};
+constexpr FloatStages kFloatStages[] = {
+    {HEWN_DATA_TYPE_FLOAT16, "widen_dense", "widen_strided", "narrow_dense", "narrow_strided"},
+    {HEWN_DATA_TYPE_INT32, nullptr, "converted_i32", nullptr, nullptr},
+};
+
+const FloatStages &stages_of(const Tensor &tensor) {
+    const FloatStages *stages = kFloatStages;
+    while (stages->stored != tensor.type) stages++;
+    return *stages;
+}
+
 // ---- Tensors ----
 
 // Memory that a pass takes as so many elements of a type, one behind the other.
@@ -40,7 +57,7 @@ Tensor memory_of(int64_t elements, hewn_data_type type) {
 
 // Elements from the first one's place to the last one's, and those that share a byte with it.
 int64_t span_of(const Tensor &tensor) {
-    return int64_t(tensor.bytes) * tensor.packing.in_a_byte() / tensor.element_bytes;
+    return int64_t(tensor.bytes) * tensor.conversion->in_a_byte() / tensor.element_bytes;
 }
 
 // The index of the last element behind the first.
@@ -61,8 +78,8 @@ Tensor converted(const Problem &problem, const Tensor &original) {
     Tensor tensor = original;
     tensor.type = kernel_type(*problem.info, original);
     tensor.element_bytes = type_bytes(tensor.type);
-    tensor.packing = {};
-    if (original.packing.widens()) pack_strides(tensor);
+    tensor.conversion = nullptr;
+    if (!original.conversion->shares_bytes()) pack_strides(tensor);
     else tensor.bytes = uint64_t(span_of(original)) * uint64_t(tensor.element_bytes);
     return tensor;
 }
@@ -73,7 +90,7 @@ Tensor each_stored(Tensor tensor) {
         tensor.sizes[d] = stored(tensor, d);
         tensor.block_sizes[d] = 1;
     }
-    tensor.packing = {};
+    tensor.conversion = nullptr;
     return tensor;
 }
 
@@ -98,7 +115,7 @@ public:
         constexpr uint64_t kMost = uint64_t(1) << 48;
         bool needs = lowered_count_ > 1, fits = true;
         for (int t = 0; t < tensor_count(*problem_.info); t++) {
-            needs |= bool(tensor(problem_, t).packing);
+            needs |= has_conversion(t);
             fits &= tensor(problem_, t).bytes <= kMost;
         }
         return fits || !needs;
@@ -110,8 +127,8 @@ public:
             if (has_conversion(i)) convert_from(i);
         }
         const int output = problem_.info->input_count;
-        const Packing &packing = problem_.output.packing;
-        if (has_conversion(output) && !packing.widens() && has_gaps(problem_.output))
+        if (has_conversion(output) && problem_.output.conversion->shares_bytes() &&
+            has_gaps(problem_.output))
             convert_from(output);  // elements between the tensor's, which stay
         for (int l = 0; l < lowered_count_; l++) plan_lowered(lowered_[l]);
         if (has_conversion(output)) convert_to(output);
@@ -125,7 +142,7 @@ private:
     int32_t range_launches_ = 0;
 
     bool has_conversion(int t) const {
-        return tensor(problem_, t).packing && !tensor(problem_, t).empty();
+        return tensor(problem_, t).conversion && !tensor(problem_, t).empty();
     }
     GpuPass &add(GpuPass::Kind kind, const OperatorInfo &info) {
         GpuPass &pass = op_.passes[op_.pass_count++];
@@ -153,35 +170,35 @@ private:
     void convert_from(int t) {
         const Tensor &from = tensor(problem_, t);
         reserve(kConvertedPlace + t, converted(problem_, from).bytes);
-        if (!from.packing.widens()) {
+        if (from.conversion->shares_bytes()) {
             GpuPass &pass = plan_packing(GpuPass::Unpack, "unpack", from);
             set(pass, 0, memory_of(int64_t(from.bytes), HEWN_DATA_TYPE_UINT8), t);
             set(pass, 1, memory_of((span_of(from) + 3) / 4 * 4, HEWN_DATA_TYPE_UINT8),
                 kConvertedPlace + t);
             return;
         }
-        const bool half = from.type == HEWN_DATA_TYPE_FLOAT16;
-        plan_floats(half ? "widen_dense" : nullptr, half ? "widen_strided" : "converted_i32",
-                    each_stored(from), t, each_stored(converted(problem_, from)),
-                    kConvertedPlace + t);
+        const FloatStages &stages = stages_of(from);
+        plan_floats(stages.load_dense, stages.load_strided, each_stored(from), t,
+                    each_stored(converted(problem_, from)), kConvertedPlace + t);
     }
     // The output.
     void convert_to(int t) {
         const Tensor &to = tensor(problem_, t);
         reserve(kConvertedPlace + t, converted(problem_, to).bytes);
-        if (!to.packing.widens()) {
+        if (to.conversion->shares_bytes()) {
             GpuPass &pass = plan_packing(GpuPass::Pack, "pack", to);
             set(pass, 0, memory_of(last_of(to) + 1, HEWN_DATA_TYPE_UINT8), kConvertedPlace + t);
             set(pass, 1, memory_of(int64_t(to.bytes), HEWN_DATA_TYPE_UINT8), t);
             return;
         }
-        plan_floats("narrow_dense", "narrow_strided", converted(problem_, to), kConvertedPlace + t,
-                    each_stored(to), t);
+        const FloatStages &stages = stages_of(to);
+        plan_floats(stages.store_dense, stages.store_strided, converted(problem_, to),
+                    kConvertedPlace + t, each_stored(to), t);
     }
     GpuPass &plan_packing(GpuPass::Kind kind, const char *name, const Tensor &packed) {
         GpuPass &pass = add(kind, kConversionInfo);
         pass.form = stage(op_, name);
-        pass.packing = packed.packing;
+        pass.conversion = packed.conversion;
         return pass;
     }
     void plan_floats(const char *dense, const char *strided, const Tensor &from, int from_place,
@@ -231,8 +248,8 @@ private:
 
     // Sets a pass's tensor as kernels take it, and where it lies so.
     void take(GpuPass &pass, int t, const Tensor &what, int place) {
-        set(pass, t, what.packing ? converted(problem_, what) : what,
-            what.packing ? kConvertedPlace + place : place);
+        set(pass, t, what.conversion ? converted(problem_, what) : what,
+            what.conversion ? kConvertedPlace + place : place);
         if (place >= kMaxTensors && place != kRangesPlace) reserve(place, what.bytes);
     }
 

@@ -34,7 +34,7 @@ bool is_output(const Problem &problem, const Tensor &tensor) {
 void join_equal_elements(Tensor &tensor, const void *values) {
     const size_t bytes = size_t(tensor.element_bytes);
     const char *const first = static_cast<const char *>(values);
-    if (tensor.empty() || tensor.packing ||
+    if (tensor.empty() || tensor.conversion ||
         std::memcmp(first, first + bytes, size_t(tensor.bytes) - bytes) != 0)
         return;
     for (int d = 0; d < tensor.rank; d++) {

@@ -296,8 +296,7 @@ private:
         for (int t = 0; t < info_.input_count; t++) {
             const hewn_data_type type = at(t).type;
             if (info_.tensors[t].role == zero_point) continue;
-            if (type == type_f16) at(t).packing = kWidened;
-            if (type == type_i32) at(t).packing = kConverted;
+            if (type != type_f32) at(t).conversion = conversion_of(type);
         }
     }
 
@@ -395,7 +394,7 @@ private:
             return needs(t, what, HEWN_FEATURE_LEVEL_HEWN);
         }
         for (Tensor *each : {&at(t), &at(info_.tensors[t].like)})
-            if (each->type == type_f16) each->packing = kWidened;
+            if (each->type == type_f16) each->conversion = conversion_of(type_f16);
         return HEWN_STATUS_OK;
     }
 
@@ -502,9 +501,7 @@ hewn_feature_level known_level(hewn_feature_level level) {
 
 hewn_data_type kernel_type(const OperatorInfo &info, const Tensor &tensor) {
     const hewn_data_type type = tensor.type;
-    if (tensor.packing.widens()) return type_f32;
-    if (1u << type & (u4 | u2)) return type_u8;
-    if (1u << type & (i4 | i2)) return type_i8;
+    if (tensor.conversion) return tensor.conversion->taken;
     if (!info.unsigned_as_signed || !(1u << type & kUnsigned)) return type;
     return type == type_u64   ? type_i64
            : type == type_u32 ? type_i32

@@ -29,16 +29,11 @@ bool is_type(hewn_data_type type) {
     return type > 0 && size_t(type) < std::size(kTypes.of) && kTypes.of[type].bits > 0;
 }
 
-Packing packing_of(hewn_data_type type) {
-    const TypeInfo &info = kTypes.of[type];
-    return info.bits < 8 ? Packing{uint8_t(info.bits), info.word[0] == 'i'} : Packing{};
-}
-
 // The bytes of so many elements of a tensor. False: they overflow 63 bits.
 bool bytes_of(const Tensor &tensor, int64_t elements, int64_t &bytes) {
-    if (!tensor.packing)
+    if (!tensor.conversion)
         return !__builtin_mul_overflow(elements, int64_t(tensor.element_bytes), &bytes);
-    const int64_t in_a_byte = tensor.packing.in_a_byte();
+    const int64_t in_a_byte = tensor.conversion->in_a_byte();
     bytes = elements / in_a_byte + (elements % in_a_byte != 0);
     return true;
 }
@@ -96,6 +91,10 @@ int type_bytes(hewn_data_type type) {
     return is_type(type) ? std::max(kTypes.of[type].bits / 8, 1) : 0;
 }
 
+int32_t Tensor::kernel_bytes() const {
+    return conversion ? type_bytes(conversion->taken) : element_bytes;
+}
+
 __attribute__((cold)) hewn_status read_tensor(const hewn_tensor_desc *desc, const char *context,
                                               const char *name, Tensor &tensor, hewn_error *error) {
     const TensorFailure refuse = {error, HEWN_STATUS_INVALID_ARGUMENT, context, name};
@@ -115,7 +114,8 @@ __attribute__((cold)) hewn_status read_tensor(const hewn_tensor_desc *desc, cons
     tensor.present = true;
     tensor.type = desc->data_type;
     tensor.element_bytes = type_bytes(desc->data_type);
-    tensor.packing = packing_of(desc->data_type);
+    const Conversion *const conversion = conversion_of(desc->data_type);
+    if (conversion && conversion->shares_bytes()) tensor.conversion = conversion;
     tensor.rank = int(desc->dimension_count);
     const int64_t *const block_sizes =
         desc->struct_size >= sizeof *desc ? desc->block_sizes : nullptr;
@@ -212,7 +212,7 @@ bool strides_never_overlap(const Tensor &tensor) {
 }
 
 bool same_byte_strides(const Tensor &a, const Tensor &b) {
-    if (!same_sizes(a, b) || a.blocked || b.blocked || a.packing || b.packing) return false;
+    if (!same_sizes(a, b) || a.blocked || b.blocked || a.conversion || b.conversion) return false;
     for (int d = 0; d < a.rank; d++) {
         int64_t a_stride, b_stride;
         if (a.sizes[d] == 1) continue;
@@ -317,7 +317,7 @@ __attribute__((cold)) int split_blocks(const Tensor *const *operands, int count,
         part.space.operands = count;
         for (int o = 0; o < count; o++) {
             part.space.element_bytes[o] = operands[o]->kernel_bytes();
-            part.space.packing[o] = operands[o]->packing;
+            part.space.conversion[o] = operands[o]->conversion;
         }
         for (int d = output.rank - 1; d >= 0; d--) {
             const int64_t size = output.sizes[d],

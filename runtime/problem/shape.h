@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "conversion.h"
+
 namespace hewn {
 
 constexpr int kMaxRank = HEWN_DIMENSION_COUNT_MAX;
@@ -13,18 +15,6 @@ constexpr int kMaxDimensions = 2 * kMaxRank;
 // The inputs of one element-wise computation, and its output.
 constexpr int kMaxOperands = 4;
 
-// How elements lie in their tensor that are not as the kernel takes them: several in a byte, or f16
-// or i32 where it takes f32.
-struct Packing {
-    uint8_t bits;  // of one; 0: elements are as the kernel takes them
-    bool is_signed;
-
-    explicit operator bool() const { return bits != 0; }
-    bool widens() const { return bits >= 16; }
-    int in_a_byte() const { return bits == 4 ? 2 : bits == 2 ? 4 : 1; }
-};
-constexpr Packing kWidened = {16, true}, kConverted = {32, true};
-
 // A checked copy of a hewn_tensor_desc. Sizes and strides in elements, outermost first.
 struct Tensor {
     const char *name;  // DirectML's: "InputTensor"
@@ -32,8 +22,8 @@ struct Tensor {
     bool constant;  // its values are known at compile
     bool blocked;   // its description has block sizes above 1
     hewn_data_type type;
-    int32_t element_bytes;  // of one in memory: 1 where several share a byte
-    Packing packing;
+    int32_t element_bytes;         // of one in memory: 1 where several share a byte
+    const Conversion *conversion;  // null: kernels take elements as they are stored
     int32_t rank;
     uint64_t bytes;  // hewn_tensor_size
     int64_t sizes[kMaxRank];
@@ -41,7 +31,7 @@ struct Tensor {
     int64_t block_sizes[kMaxRank];  // 1 as well where one block is all, of stride 0 then
 
     bool empty() const { return bytes == 0; }
-    int32_t kernel_bytes() const { return packing.widens() ? 4 : element_bytes; }
+    int32_t kernel_bytes() const;  // of an element as its kernel takes it
 };
 
 // The newest feature level of this build. What needs a newer one need not be linked.
@@ -104,7 +94,7 @@ struct Dimension {
 struct Space {
     int operands;  // the inputs, then the output
     int32_t element_bytes[kMaxOperands];
-    Packing packing[kMaxOperands];
+    const Conversion *conversion[kMaxOperands];
     int rank;  // >= 1; a single element is one dimension of size 1
     Dimension dims[kMaxDimensions];
 };

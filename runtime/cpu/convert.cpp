@@ -1,4 +1,4 @@
-#include "packing.h"
+#include "convert.h"
 
 #include <algorithm>
 #include <cstring>
@@ -40,37 +40,38 @@ struct Lanes<2> {
 
 constexpr uint8_t mask_of(int bits) { return uint8_t((1 << bits) - 1); }
 
-uint8_t extended(uint8_t value, const Packing &packing) {
-    const uint8_t sign = uint8_t(packing.is_signed << (packing.bits - 1));
+uint8_t extended(uint8_t value, const Conversion &conversion) {
+    const uint8_t sign = uint8_t(conversion.is_signed << (conversion.bits - 1));
     return uint8_t((value ^ sign) - sign);
 }
 
-uint8_t clamped(uint8_t value, const Packing &packing) {
-    const int half = 1 << (packing.bits - 1);
-    return packing.is_signed ? uint8_t(std::clamp<int>(int8_t(value), -half, half - 1))
-                             : std::min(value, mask_of(packing.bits));
+uint8_t clamped(uint8_t value, const Conversion &conversion) {
+    const int half = 1 << (conversion.bits - 1);
+    return conversion.is_signed ? uint8_t(std::clamp<int>(int8_t(value), -half, half - 1))
+                                : std::min(value, mask_of(conversion.bits));
 }
 
 // Where an element lies: its byte, and how far to the left.
 struct BitPlace {
     int64_t byte;
     int shift;
-    BitPlace(const Packing &packing, int64_t index)
-        : byte(index >> (packing.bits == 4 ? 1 : 2)),
-          shift(int(index & (packing.in_a_byte() - 1)) * packing.bits) {}
+    BitPlace(const Conversion &conversion, int64_t index)
+        : byte(index >> (conversion.bits == 4 ? 1 : 2)),
+          shift(int(index & (conversion.in_a_byte() - 1)) * conversion.bits) {}
 };
 
-uint8_t get(const PackedElements &elements, int64_t index) {
-    const BitPlace at(elements.packing, index);
-    return extended(elements.memory[at.byte] >> at.shift & mask_of(elements.packing.bits),
-                    elements.packing);
+uint8_t get(const StoredElements &elements, int64_t index) {
+    const Conversion &conversion = *elements.conversion;
+    const BitPlace at(conversion, index);
+    return extended(elements.memory[at.byte] >> at.shift & mask_of(conversion.bits), conversion);
 }
 
-void put(const PackedElements &elements, int64_t index, int64_t end, uint8_t value) {
-    const BitPlace at(elements.packing, index);
-    const uint8_t mask = index + 1 == end ? 0xff : mask_of(elements.packing.bits);
+void put(const StoredElements &elements, int64_t index, int64_t end, uint8_t value) {
+    const Conversion &conversion = *elements.conversion;
+    const BitPlace at(conversion, index);
+    const uint8_t mask = index + 1 == end ? 0xff : mask_of(conversion.bits);
     const uint8_t bits =
-        uint8_t((clamped(value, elements.packing) & mask_of(elements.packing.bits)) << at.shift);
+        uint8_t((clamped(value, conversion) & mask_of(conversion.bits)) << at.shift);
     uint8_t &byte = elements.memory[at.byte];
     byte = uint8_t((byte & ~(mask << at.shift)) | bits);
 }
@@ -113,12 +114,12 @@ void pack_steps(uint8_t *to, bool is_signed, int64_t count, const uint8_t *from)
 // ---- f16 or i32 beside f32, four at a time ----
 
 template<class T>
-uint8_t *element_at(const PackedElements &elements, int64_t index) {
+uint8_t *element_at(const StoredElements &elements, int64_t index) {
     return elements.memory + int64_t(sizeof(T)) * index;
 }
 
 template<class T, class ToFloats>
-void widen_each(const PackedElements &elements, int64_t first, int64_t step, int64_t count,
+void widen_each(const StoredElements &elements, int64_t first, int64_t step, int64_t count,
                 uint8_t *to, const ToFloats &to_floats) {
     for (int64_t i = 0; i < count; i += 4) {
         const int64_t n = std::min<int64_t>(4, count - i);
@@ -132,17 +133,20 @@ void widen_each(const PackedElements &elements, int64_t first, int64_t step, int
     }
 }
 
-void widen(const PackedElements &elements, int64_t first, int64_t step, int64_t count,
-           uint8_t *to) {
-    if (elements.packing.bits == 16)
-        return widen_each<uint16_t>(elements, first, step, count, to, widened);
+void load_f16(const StoredElements &elements, int64_t first, int64_t step, int64_t count,
+              uint8_t *to) {
+    widen_each<uint16_t>(elements, first, step, count, to, widened);
+}
+
+void load_i32(const StoredElements &elements, int64_t first, int64_t step, int64_t count,
+              uint8_t *to) {
     widen_each<uint32_t>(elements, first, step, count, to, [](Words32 integers) {
         return (Words32) __builtin_convertvector((Ints)integers, Floats);
     });
 }
 
-void narrow(const PackedElements &elements, int64_t first, int64_t step, int64_t count,
-            const uint8_t *from) {
+void store_f16(const StoredElements &elements, int64_t first, int64_t step, int64_t count, int64_t,
+               const uint8_t *from) {
     for (int64_t i = 0; i < count; i += 4) {
         const int64_t n = std::min<int64_t>(4, count - i);
         Words32 values = {};
@@ -159,55 +163,81 @@ void narrow(const PackedElements &elements, int64_t first, int64_t step, int64_t
     }
 }
 
-// ---- Any ----
+// ---- Several in a byte ----
 
 // A run of elements: those before the first whole byte, steps, those after the last.
 struct Run {
     int64_t head, steps;
-    Run(const Packing &packing, int64_t first, int64_t count) {
-        const int in_a_byte = packing.in_a_byte();
+    Run(const Conversion &conversion, int64_t first, int64_t count) {
+        const int in_a_byte = conversion.in_a_byte();
         head = std::min<int64_t>(-first & (in_a_byte - 1), count);
         steps = (count - head) / kStep * kStep;
     }
 };
 
-// Elements [begin, end) of what unpack() and pack() take, one by one. Not inlined, for size.
-__attribute__((noinline)) void unpack_each(const PackedElements &elements, int64_t first,
-                                           int64_t step, int64_t begin, int64_t end, uint8_t *to) {
-    for (int64_t i = begin; i < end; i++) to[i] = get(elements, first + i * step);
+// Elements [begin, last) of a run, one by one. Not inlined, for size.
+__attribute__((noinline)) void unpack_each(const StoredElements &elements, int64_t first,
+                                           int64_t step, int64_t begin, int64_t last, uint8_t *to) {
+    for (int64_t i = begin; i < last; i++) to[i] = get(elements, first + i * step);
 }
-__attribute__((noinline)) void pack_each(const PackedElements &elements, int64_t first,
+__attribute__((noinline)) void pack_each(const StoredElements &elements, int64_t first,
                                          int64_t step, int64_t begin, int64_t last, int64_t end,
                                          const uint8_t *from) {
     for (int64_t i = begin; i < last; i++) put(elements, first + i * step, end, from[i]);
 }
 
-}  // namespace
-
-void unpack(const PackedElements &elements, int64_t first, int64_t step, int64_t count,
+void unpack(const StoredElements &elements, int64_t first, int64_t step, int64_t count,
             uint8_t *to) {
-    const Packing &packing = elements.packing;
-    if (packing.widens()) return widen(elements, first, step, count, to);
+    const Conversion &conversion = *elements.conversion;
     if (step != 1) return unpack_each(elements, first, step, 0, count, to);
-    const Run run(packing, first, count);
+    const Run run(conversion, first, count);
     unpack_each(elements, first, 1, 0, run.head, to);
-    const uint8_t *const from = elements.memory + BitPlace(packing, first + run.head).byte;
-    (packing.bits == 4 ? unpack_steps<4> : unpack_steps<2>)(from, packing.is_signed, run.steps,
-                                                            to + run.head);
+    const uint8_t *const from = elements.memory + BitPlace(conversion, first + run.head).byte;
+    (conversion.bits == 4 ? unpack_steps<4> : unpack_steps<2>)(from, conversion.is_signed,
+                                                               run.steps, to + run.head);
     unpack_each(elements, first, 1, run.head + run.steps, count, to);
 }
 
-void pack(const PackedElements &elements, int64_t first, int64_t step, int64_t count, int64_t end,
+void pack(const StoredElements &elements, int64_t first, int64_t step, int64_t count, int64_t end,
           const uint8_t *from) {
-    const Packing &packing = elements.packing;
-    if (packing.widens()) return narrow(elements, first, step, count, from);
+    const Conversion &conversion = *elements.conversion;
     if (step != 1) return pack_each(elements, first, step, 0, count, end, from);
-    const Run run(packing, first, count);
+    const Run run(conversion, first, count);
     pack_each(elements, first, 1, 0, run.head, end, from);
-    uint8_t *const to = elements.memory + BitPlace(packing, first + run.head).byte;
-    (packing.bits == 4 ? pack_steps<4> : pack_steps<2>)(to, packing.is_signed, run.steps,
-                                                        from + run.head);
+    uint8_t *const to = elements.memory + BitPlace(conversion, first + run.head).byte;
+    (conversion.bits == 4 ? pack_steps<4> : pack_steps<2>)(to, conversion.is_signed, run.steps,
+                                                           from + run.head);
     pack_each(elements, first, 1, run.head + run.steps, count, end, from);
+}
+
+// ---- The table, in the order of kConversions ----
+
+struct Functions {
+    void (*load)(const StoredElements &elements, int64_t first, int64_t step, int64_t count,
+                 uint8_t *to);
+    void (*store)(const StoredElements &elements, int64_t first, int64_t step, int64_t count,
+                  int64_t end, const uint8_t *from);  // null: no output is stored so
+};
+constexpr Functions kFunctions[] = {
+    {unpack, pack}, {unpack, pack},        {unpack, pack},
+    {unpack, pack}, {load_f16, store_f16}, {load_i32, nullptr},
+};
+static_assert(sizeof kFunctions / sizeof kFunctions[0] == kConversionCount);
+
+const Functions &functions_of(const StoredElements &elements) {
+    return kFunctions[elements.conversion - kConversions];
+}
+
+}  // namespace
+
+void load_converted(const StoredElements &elements, int64_t first, int64_t step, int64_t count,
+                    uint8_t *to) {
+    functions_of(elements).load(elements, first, step, count, to);
+}
+
+void store_converted(const StoredElements &elements, int64_t first, int64_t step, int64_t count,
+                     int64_t end, const uint8_t *from) {
+    functions_of(elements).store(elements, first, step, count, end, from);
 }
 
 }  // namespace hewn

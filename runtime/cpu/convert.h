@@ -1,23 +1,22 @@
-// Elements that a slice brings to and from its scratch memory, where they are as the kernel takes
-// them: several of a byte, the first in its lowest bits, are bytes there; f16 beside f32 is f32.
+// Conversions (problem/conversion.h) on the CPU: between a tensor, where elements are stored, and a
+// slice's scratch memory, where they are as the kernel takes them.
 #pragma once
 
 #include <cstdint>
 #include <initializer_list>
 
-#include "../dispatch/dispatch.h"
 #include "../problem/operators.h"
 
 namespace hewn {
 
-// The table's words: 1 of a packed type.
-namespace packed_words {
+// The table's words: 1 of a type of less than a byte.
+namespace converted_words {
 constexpr bool none = false;
 #define HEWN_TYPE(word, name, number, bits) [[maybe_unused]] constexpr bool word = bits < 8;
 #include "types.inc"
 constexpr bool any(std::initializer_list<int> types) {
-    for (const int packed : types)
-        if (packed) return true;
+    for (const int converted : types)
+        if (converted) return true;
     return false;
 }
 // Whether this build has an operator that takes such types, or mixed floats. Others need not link
@@ -34,22 +33,22 @@ constexpr bool kTaken = false
 #include "operators.inc"
     ;
 #undef HEWN_UNPACK
-}  // namespace packed_words
+}  // namespace converted_words
 
-// Packed elements in memory, by their index from `memory` on.
-struct PackedElements {
+// Elements in memory, by their index from `memory` on.
+struct StoredElements {
     uint8_t *memory;
-    Packing packing;
+    const Conversion *conversion;
 };
 
 // to[i] = element first + i * step, as the kernel takes it, for i < count.
-void unpack(const PackedElements &elements, int64_t first, int64_t step, int64_t count,
-            uint8_t *to);
+void load_converted(const StoredElements &elements, int64_t first, int64_t step, int64_t count,
+                    uint8_t *to);
 
 // Element first + i * step = from[i], clamped to the type's range or rounded to nearest even, for
 // i < count. What else is in their bytes stays, but bits behind element `end` - 1, the memory's
 // last, become 0.
-void pack(const PackedElements &elements, int64_t first, int64_t step, int64_t count, int64_t end,
-          const uint8_t *from);
+void store_converted(const StoredElements &elements, int64_t first, int64_t step, int64_t count,
+                     int64_t end, const uint8_t *from);
 
 }  // namespace hewn
