@@ -27,17 +27,15 @@ public:
         // The output may stand in place of an input.
         if (tail == hewn::Tail::Shifted)
             throw CompileError("add: the knob tail=shifted computes elements twice\n");
-        set_prefetched({prefetched(a), prefetched(b)}, prefetch_distance);
+        set_prefetched({hewn::prefetched(a), hewn::prefetched(b)}, prefetch_distance);
         const Type type = output.type();
         if (type.is_int()) {
             // Unsigned, because signed 32-bit overflow is undefined in Halide.
             const Type wrapping = type.with_code(Type::UInt);
-            define(
-                output,
-                reinterpret(type, reinterpret(wrapping, a(x, y)) + reinterpret(wrapping, b(x, y))),
-                type);
+            const Expr sum = reinterpret(wrapping, a(x, y)) + reinterpret(wrapping, b(x, y));
+            define(output, {reinterpret(type, sum), type});
         } else if (type == Float(16) && hewn::arm::is_target(target)) {
-            define(output, hewn::arm::sum_f16(a(x, y), b(x, y), target), type);
+            define(output, {hewn::arm::sum_f16(a(x, y), b(x, y), target), type});
         } else {
             const Expr sum =
                 hewn::rounded(hewn::to_f32(a(x, y), target) + hewn::to_f32(b(x, y), target));
@@ -46,8 +44,8 @@ public:
             // one number.
             const Target &t = target;
             const bool adds_f16 = t.has_feature(Target::AVX512_SapphireRapids);
-            define(output, type == Float(16) ? hewn::to_f16(sum, t) : sum,
-                   adds_f16 ? type : Float(32));
+            define(output,
+                   {type == Float(16) ? hewn::to_f16(sum, t) : sum, adds_f16 ? type : Float(32)});
         }
     }
 

@@ -42,11 +42,10 @@ public:
 protected:
     // To f16 the kernel loses by prefetching (docs/lab/performance.md#software-prefetching).
     void prefetch_output() {
-        using Prefetched = typename hewn::Elementwise<Derived>::Prefetched;
-        this->set_prefetched(output.type() == Float(32)
-                                 ? std::vector<Prefetched>{this->prefetched(output)}
-                                 : std::vector<Prefetched>{},
-                             prefetch_distance);
+        using Buffers = std::vector<hewn::Prefetched>;
+        this->set_prefetched(
+            output.type() == Float(32) ? Buffers{hewn::prefetched(output)} : Buffers{},
+            prefetch_distance);
     }
 };
 
@@ -57,7 +56,7 @@ public:
         using hewn::x, hewn::y;
         prefetch_output();
         const Expr value = dequantized(input(x, y), scale(x, y), zero_point(x, y), target);
-        define(output, value, Float(32), shortens() ? without_zero_point() : Shortcut{});
+        define(output, {value, Float(32), shortens() ? without_zero_point() : hewn::Shortcut{}});
     }
 
     void schedule() { schedule_rows(output, {&input, &scale, &zero_point}); }
@@ -71,7 +70,7 @@ private:
         const bool counts = t.arch == Target::X86 && !t.has_feature(Target::AVX512_Skylake);
         return input.type().bits() == 32 || (counts && output.type() == Float(32));
     }
-    Shortcut without_zero_point() {
+    hewn::Shortcut without_zero_point() {
         using hewn::x, hewn::y;
         const Expr one = zero_point.dim(0).stride() == 0 && zero_point.dim(1).stride() == 0;
         return {one && zero_point(0, 0) == 0,
@@ -86,8 +85,7 @@ public:
     void generate() {
         using hewn::x, hewn::y, hewn::lane;
         prefetch_output();
-        define_lanes(output, dequantized(input(x, y), scale(lane, y), zero_point(lane, y), target),
-                     Float(32));
+        define(output, {dequantized(input(x, y), scale(lane, y), zero_point(lane, y), target)});
     }
 
     void schedule() {
@@ -112,13 +110,11 @@ public:
 
     void generate() {
         using hewn::x, hewn::y, hewn::block;
-        define_of_blocks(
-            output,
-            {shift, scale.dim(0).extent(), {{{cast<int32_t>(zero_point(block, y))}, &zero_point}}},
-            [&](const std::vector<Expr> &p) {
-                const Expr difference = hewn::difference_f32(input(x, y), p[0], target);
-                return scaled(difference, scale(block, y), target);
-            });
+        const hewn::Prepared prepared = {{cast<int32_t>(zero_point(block, y))}, &zero_point};
+        define(output, {shift, scale.dim(0).extent(), {prepared}}, [&](const std::vector<Expr> &p) {
+            const Expr difference = hewn::difference_f32(input(x, y), p[0], target);
+            return scaled(difference, scale(block, y), target);
+        });
     }
 
     void schedule() {

@@ -142,8 +142,7 @@ public:
     void generate() {
         using hewn::x, hewn::y;
         const Expr quotient = hewn::rounded(hewn::to_f32(input(x, y), target) / scale(x, y));
-        define(output, hewn::quantized(quotient, zero_point(x, y), output.type(), target),
-               Float(32));
+        define(output, {hewn::quantized(quotient, zero_point(x, y), output.type(), target)});
     }
 
     void schedule() { schedule_rows(output, {&input, &scale, &zero_point}); }

@@ -36,14 +36,13 @@ public:
         using hewn::x, hewn::y;
         const Expr quotient =
             hewn::rounded(hewn::to_f32(input(x, y), target) / hewn::to_f32(scale(x, y), target));
-        define(output, hewn::quantized(quotient, zero_point(x, y), output.type(), target),
-               Float(32));
+        define(output, {hewn::quantized(quotient, zero_point(x, y), output.type(), target)});
     }
 
     void schedule() { schedule_rows(output, {&input, &scale, &zero_point}); }
 };
 
-using Rows = GeneratorInput<Buffer<void, 2>>;
+using hewn::Rows;
 
 // LLVM must not combine the products' vectors: lists/operators.py has the reason, and tells
 // LLVM.
@@ -100,7 +99,7 @@ public:
     }
 
 protected:
-    void prefetch_input() { this->set_prefetched({this->prefetched(input)}, prefetch_distance); }
+    void prefetch_input() { this->set_prefetched({hewn::prefetched(input)}, prefetch_distance); }
 };
 
 // Form `reciprocal`: a scale and a zero point a row.
@@ -112,8 +111,8 @@ public:
         const Expr q = quotient(input, again, r0(0, y), r1(0, y), target, loads),
                    z = zero_point(0, y);
         if (hewn::arm::is_target(target))
-            return define(output, hewn::arm::quantized(q, z, output.type()), Float(32));
-        define_narrowed(output, {&input}, hewn::round_to_int32(q), z);
+            return define(output, {hewn::arm::quantized(q, z, output.type())});
+        define(output, {{&input}, hewn::round_to_int32(q), z});
     }
 
     void schedule_parameter(Rows &rows) { schedule_constants(rows); }
@@ -127,7 +126,7 @@ public:
         using hewn::lane, hewn::y;
         prefetch_input();
         const Expr q = quotient(input, again, r0(lane, y), r1(lane, y), target, loads);
-        define_narrowed_lanes(output, hewn::round_to_int32(q), zero_point(lane, y));
+        define(output, {{}, hewn::round_to_int32(q), zero_point(lane, y)});
     }
 
     void schedule_parameter(Rows &rows) { schedule_lanes(rows); }
@@ -150,8 +149,8 @@ public:
     void generate() {
         using hewn::x, hewn::y;
         const Expr q = hewn::times_reciprocal(hewn::to_f32(input(x, y)), r0(x, y), r1(x, y));
-        define_narrowed(output, {&input, &r0, &r1, &zero_point}, hewn::round_to_int32(q),
-                        zero_point(x, y));
+        define(output,
+               {{&input, &r0, &r1, &zero_point}, hewn::round_to_int32(q), zero_point(x, y)});
     }
 
     void schedule() { schedule_rows(output, {&input, &r0, &r1, &zero_point}); }
@@ -180,16 +179,15 @@ public:
                    r1 = hewn::rounded(hewn::fma(-r0, s, 1.0f) * r0);
         const Expr fails = (reinterpret<int32_t>(s) | ~0x7fffff) == -1,
                    serves = abs(s) >= 0x1p-60f && abs(s) <= 0x1p60f && !fails;
-        const Prepared prepared = {{select(serves, r0, std::numeric_limits<float>::quiet_NaN()), r1,
-                                    cast<int16_t>(zero_point(block, y))},
-                                   &zero_point};
-        define_narrowed_of_blocks(
-            output, {shift, scale.dim(0).extent(), {prepared}, 2 * hewn::kLeastBlock},
-            [&](const std::vector<Expr> &p) {
-                return hewn::round_to_int32(
-                    hewn::times_reciprocal(hewn::to_f32(input(x, y)), p[0], p[1]));
-            },
-            [](const std::vector<Expr> &p) { return p[2]; });
+        const hewn::Prepared prepared = {
+            {select(serves, r0, std::numeric_limits<float>::quiet_NaN()), r1,
+             cast<int16_t>(zero_point(block, y))},
+            &zero_point};
+        define(output, {shift, scale.dim(0).extent(), {prepared}, 2 * hewn::kLeastBlock},
+               [&](const std::vector<Expr> &p) {
+                   const Expr q = hewn::times_reciprocal(hewn::to_f32(input(x, y)), p[0], p[1]);
+                   return hewn::Narrowed{{}, hewn::round_to_int32(q), p[2]};
+               });
     }
 
     void schedule() {

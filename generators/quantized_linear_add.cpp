@@ -36,7 +36,7 @@ public:
     }
 
 protected:
-    using Operands = std::vector<typename hewn::Elementwise<Derived>::Operand>;
+    using Operands = std::vector<hewn::Operand>;
     using Values = std::vector<Expr>;
 
     // Defines the output from quotient(differences of the operands). No quotient reaches 2^30, so
@@ -45,15 +45,14 @@ protected:
     void define_requantized(const Operands &operands, const Quotient &quotient) {
         auto &output = static_cast<Derived &>(*this).output;
         if (hewn::arm::is_target(this->target)) {
-            const Expr of_column = quotient(this->differences(operands));
+            const Expr of_column = quotient(hewn::differences_of(this->target, operands));
             return this->define(
-                output, hewn::arm::quantized_number(of_column, output_zero_point, output.type()),
-                Float(32));
+                output, {hewn::arm::quantized_number(of_column, output_zero_point, output.type())});
         }
         const auto to_int32 = [&](const Values &differences) {
             return hewn::round_to_int32(quotient(differences));
         };
-        this->define_narrowed(output, {&a, &b}, operands, to_int32, output_zero_point);
+        this->define(output, {{&a, &b}, {}, output_zero_point, operands, to_int32});
     }
 };
 
@@ -94,9 +93,9 @@ public:
     void generate() {
         output_scale.set_estimate(1.0f);
         const Type type = output.type();
-        const Expr quotient = hewn::rounded(sum(differences(operands())) / output_scale);
-        define(output, hewn::quantized(quotient, cast(type, output_zero_point), type, target),
-               Float(32));
+        const Expr dividend = sum(hewn::differences_of(target, operands()));
+        const Expr quotient = hewn::rounded(dividend / output_scale);
+        define(output, {hewn::quantized(quotient, cast(type, output_zero_point), type, target)});
     }
 };
 

@@ -37,9 +37,7 @@ public:
     }
 
 protected:
-    std::vector<typename hewn::Elementwise<Derived>::Operand> operands() {
-        return {{a, a_zero_point}, {b, b_zero_point}};
-    }
+    std::vector<hewn::Operand> operands() { return {{a, a_zero_point}, {b, b_zero_point}}; }
     Expr quotient(const std::vector<Expr> &differences) {
         return hewn::rounded(hewn::rounded(differences[0] * differences[1]) * ratio);
     }
@@ -50,10 +48,8 @@ class QuantizedLinearMulGeneral : public QuantizedLinearMul<QuantizedLinearMulGe
 public:
     void generate() {
         const Type type = output.type();
-        define(output,
-               hewn::quantized(quotient(differences(operands())), cast(type, output_zero_point),
-                               type, target),
-               Float(32));
+        const Expr q = quotient(hewn::differences_of(target, operands()));
+        define(output, {hewn::quantized(q, cast(type, output_zero_point), type, target)});
     }
 };
 
@@ -62,12 +58,10 @@ public:
 class QuantizedLinearMulBounded : public QuantizedLinearMul<QuantizedLinearMulBounded> {
 public:
     void generate() {
-        define_narrowed(
-            output, {&a, &b}, operands(),
-            [&](const std::vector<Expr> &differences) {
-                return hewn::round_to_int32(quotient(differences));
-            },
-            output_zero_point);
+        const auto to_int32 = [&](const std::vector<Expr> &differences) {
+            return hewn::round_to_int32(quotient(differences));
+        };
+        define(output, {{&a, &b}, {}, output_zero_point, operands(), to_int32});
     }
 };
 

@@ -8,7 +8,7 @@
 # what depends on Halide finding vpdpbusd, LLVM finding vaddph, keeping a prefetch and dropping the
 # branch that a shortcut excludes, and on LLVM loading twice what is passed twice, in ascending
 # order (quotient() in generators/quantize_linear.cpp), and packing what lies in order
-# (define_packed in generators/elementwise.h). And that vectors of 32 and 64 bytes that LLVM keeps
+# (add_packs in generators/packs.h). And that vectors of 32 and 64 bytes that LLVM keeps
 # on the stack lie aligned there, so that none lies across two pages. And what depends on the C++
 # compiler keeping the prefetches of boxes.cpp: of streamed outputs' inputs by each hint, of
 # operands beside transposed ones; and on the module declaring LLVM's prefetch intrinsic
