@@ -1,6 +1,6 @@
 // A program's own side of CUDA: a context, a stream, captured graphs. Through the driver alone, so
 // that building needs no toolkit and tests can bring a driver of their own
-// (tests/gpu/fake_cuda.c).
+// (tests/devices/fake_cuda.c).
 #pragma once
 
 #include <dlfcn.h>

@@ -2,7 +2,7 @@
 hewn's, in the same optimized model, on one thread. Of each node the tenth percentile of its times,
 as what else the machine does only adds to them; the sessions take turns. Run it by
 
-    PYTHONPATH=build/bindings/onnxruntime/python tests/onnxruntime/python.sh build/onnxruntime \\
+    PYTHONPATH=build/bindings/onnxruntime/python bindings/onnxruntime/tests/python.sh build/onnxruntime \\
         newest bench/onnxruntime_own_time.py "PP-OCRv4 det"... [--with @nudenet==3.4.2@]
 """
 
@@ -12,7 +12,7 @@ import pathlib
 import sys
 import tempfile
 
-sys.path.append(str(pathlib.Path(__file__).parents[1] / "tests/onnxruntime"))
+sys.path.append(str(pathlib.Path(__file__).parents[1] / "bindings/onnxruntime/tests"))
 import common  # noqa: E402
 import numpy as np  # noqa: E402
 import onnxruntime_ep_hewn as hewn  # noqa: E402

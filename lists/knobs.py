@@ -14,7 +14,7 @@ A knob has
 
 A constraint is a condition, a Python expression of knobs. Kernels that match its regular expression
 and have all of its knobs must fulfil it. The generators refuse whatever does not
-(tests/build/space_test.py compares). Every combination of a plan's knobs is allowed."""
+(tests/tuner/space_test.py compares). Every combination of a plan's knobs is allowed."""
 
 from lists.declarations import Constraint, Knob
 

@@ -11,7 +11,7 @@ The target of a CPU has
     always: what forms may need (lists/operators.py), and every CPU of the architecture has although
         Halide has no feature of that name.
     march: ARM's name of an architecture with exactly what the kernels may use
-        (tests/build/leak_test.sh). x86's follows from the probes.
+        (tests/dispatch/leak_test.sh). x86's follows from the probes.
     only: a function of an operator's name and a signature, for which kernels the target is built.
         Dispatch takes all others from the next lower target.
 
@@ -57,7 +57,7 @@ TARGETS = [
     ),
     X86_64_AVX512,
     # For vpdpbusd, which Halide has only with all features of a Zen 4
-    # (docs/lab/architecture.md#a-target-for-one-operator). tests/build/leak_test.sh checks that
+    # (docs/lab/architecture.md#a-target-for-one-operator). tests/dispatch/leak_test.sh checks that
     # these kernels need only VNNI.
     Target(
         "x86_64_avx512_vnni",
@@ -83,7 +83,7 @@ TARGETS = [
     # For the tests of 32-bit code.
     Target("x86_32_sse41", 10, arch="x86-32", features="sse41", probe="sse4.1"),
     # Every ARMv8-A core. All of them have f16 conversions, but Halide emulates these unless it has
-    # arm_fp16. tests/build/leak_test.sh checks that arm_fp16 lets in no ARMv8.2 instruction.
+    # arm_fp16. tests/dispatch/leak_test.sh checks that arm_fp16 lets in no ARMv8.2 instruction.
     Target("arm64_neon", 10, arch="arm-64", f16_features="arm_fp16", always="fma", march="armv8-a"),
     # ARMv8.2 with f16 arithmetic and dot products.
     Target(

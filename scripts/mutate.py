@@ -60,7 +60,7 @@ SUBJECTS = {
             f"{CTEST} -R '^(plan|c_api|gpu[.].*|conformance.*)$' -E 'gpu[.]script'",
             f"{CTEST} -R '^(api|allocation|guard_pages)$'",
             f"{CTEST} -R '^variants[.]x86_64_avx2$'",
-            f"{CTEST} -R '^(variants[.](x86_64_sse41|x86_64_avx512.*|opencl[.]few)|cli_test|verify)$'",
+            f"{CTEST} -R '^(variants[.](x86_64_sse41|x86_64_avx512.*|opencl[.]few)|cli[.].*|verify)$'",
         ],
     ),
     "python": Subject(

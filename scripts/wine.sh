@@ -18,7 +18,7 @@ is_ready() { [[ -f $stamp && $(<"$stamp") == "$(state)" && -d $wine/prefix ]]; }
 is_ready && exit 0
 
 skip() {
-    echo "wine: skipped: $*" | tee "$wine/skipped" >&2  # for tests/build/no_wine_test.sh
+    echo "wine: skipped: $*" | tee "$wine/skipped" >&2  # for tests/packages/no_wine_test.sh
     exit 77
 }
 mkdir -p "$wine"

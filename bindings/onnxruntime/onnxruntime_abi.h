@@ -1,7 +1,7 @@
 // The part of ONNX Runtime's binary interface that the provider and the benchmark use: types,
 // numbers, and places in the tables of functions of version 24, to which later versions only
 // append. Upstream's headers, 558 KB, are in no wheel and no package of Debian's;
-// tests/onnxruntime/abi_test.sh compares this one with them where they are given
+// bindings/onnxruntime/tests/abi_test.sh compares this one with them where they are given
 // (HEWN_ONNXRUNTIME_INCLUDE).
 #pragma once
 

@@ -23,7 +23,7 @@ static void put_number(Text *text, uint64_t number, unsigned base) {
     while (count > 0) put(text, digits[--count]);
 }
 
-// Other conversions end the program: tests/build/web_format_test.py tries all that the runtime has.
+// Other conversions end the program: tests/format_test.py tries all that the runtime has.
 int vsnprintf(char *restrict to, size_t size, const char *restrict format, va_list arguments) {
     Text text = {to, size > 0 ? to + size - 1 : to, 0};
     for (; *format; format++) {

@@ -25,6 +25,9 @@ const ROLES = ['data', 'scale', 'zeroPoint', 'output'];
 const WORDS = {error: 66, tensor: 6, operator: 3, options: 8, binding: 6, info: 12, tensorInfo: 9,
     attributeInfo: 5, variant: 8};
 const ENOSYS = 52;
+// Bytes of one allocation. The C library grows the memory by a signed number of bytes, and ends the
+// module where it is negative.
+const LARGEST = 2 ** 31 - 2 ** 17;
 // Some hewn_status.
 const INVALID_ARGUMENT = 1, INVALID_BINDING = 3, OUT_OF_MEMORY = 5;
 
@@ -179,7 +182,7 @@ export class Hewn {
     }
 
     allocate(bytes) {
-        const pointer = bytes < 2 ** 32 ? this.#exports.malloc(Math.max(bytes, 1)) >>> 0 : 0;
+        const pointer = bytes <= LARGEST ? this.#exports.malloc(Math.max(bytes, 1)) >>> 0 : 0;
         if (!pointer) throw new HewnError(OUT_OF_MEMORY, `hewn: no memory for ${bytes} bytes`);
         return pointer;
     }

@@ -31,5 +31,5 @@ works() {
     echo "ok      $1 on a bare Debian 12: $((SECONDS - start)) s"
 }
 works ./demo.sh
-works "python3 tests/build/demo_test.py demo-output"
+works "python3 tests/documents/demo_test.py demo-output"
 works ./test.sh

@@ -6,7 +6,7 @@
 # Microsoft's library, under Wine.
 # shellcheck source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
-module=onnxruntime_ep_hewn tests=$root/tests/onnxruntime
+module=onnxruntime_ep_hewn tests=$root/bindings/onnxruntime/tests
 
 # wheel PLATFORM: of dist/.
 wheel() { only_file "${wheel_name}_onnxruntime-$version-py3-none-*$1.whl"; }

@@ -13,8 +13,12 @@
 namespace hewn {
 
 void *allocate_aligned(size_t bytes, size_t alignment) {
+    // The C library grows the memory by a signed number of bytes, and ends the program where it is
+    // negative.
+    constexpr size_t kLargest = (size_t(1) << 31) - (size_t(1) << 17);
     void *memory = nullptr;
     if (alignment < sizeof(void *)) alignment = sizeof(void *);
+    if (alignment > kLargest || bytes > kLargest - alignment) return nullptr;
     return posix_memalign(&memory, alignment, bytes) == 0 ? memory : nullptr;
 }
 void deallocate_aligned(void *memory) { std::free(memory); }

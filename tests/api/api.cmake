@@ -1,4 +1,4 @@
-# The public API beside hewn_tests (main.cmake).
+# The headers and calls of the public API, beside hewn_tests (../hewn_tests.cmake).
 
 # ---- Headers: each by itself, compiled as strictly as any caller's code may be ----
 
@@ -46,79 +46,15 @@ hewn_add_test(no_exceptions.abort headers quick COMMAND hewn_no_exceptions_test 
     PROPERTIES PASS_REGULAR_EXPRESSION
         "hewn: ADD BTensor: the binding has 12 bytes, 16 are needed.*passed: aborted")
 
-if(NOT CMAKE_SYSTEM_NAME STREQUAL "Linux")
-    return()
-endif()
+# ---- Instructions ----
 
-# ---- Forks, memory ----
-
-hewn_test_objects(hewn_memory_objects api/memory_test.cpp)
-hewn_test_program(hewn_posix_tests hewn::hewn_static api/fork_test.cpp
-    $<TARGET_OBJECTS:hewn_memory_objects>)
-if(NOT HEWN_SANITIZED)  # a sanitizer does not survive a fork with threads
-    hewn_add_test(fork posix COMMAND hewn_posix_tests --gtest_brief=1 --gtest_filter=ForkTest.*)
-endif()
-if(NOT CMAKE_CROSSCOMPILING AND NOT HEWN_SANITIZED AND HEWN_ARCH STREQUAL "x86-64")
-    # Valgrind does not emulate the flag that tells QUANTIZE_LINEAR where to divide. It knows AVX2,
-    # not AVX-512.
+if(native_linux AND NOT HEWN_SANITIZED AND HEWN_ARCH STREQUAL "x86-64")
     hewn_find_tool(HEWN_VALGRIND valgrind)
-    hewn_add_test(valgrind posix COMMAND ${HEWN_VALGRIND} --quiet $<TARGET_FILE:hewn_tests>
-        --gtest_brief=1 --gtest_filter=FpMode.InvalidOperations)
+    add_executable(hewn_small_calls api/small_calls.c)
+    hewn_test_options(hewn_small_calls)
+    set_target_properties(hewn_small_calls PROPERTIES LINKER_LANGUAGE C)
+    target_link_libraries(hewn_small_calls PRIVATE hewn::hewn_static)
+    hewn_add_test(instructions posix COMMAND ${HEWN_PYTHON}
+        ${CMAKE_CURRENT_LIST_DIR}/instructions_test.py ${HEWN_VALGRIND}
+        $<TARGET_FILE:hewn_small_calls>)
 endif()
-if(NOT HEWN_TEST_CPUS)  # emulation is too slow for gigabytes
-    # Alone: it takes up to 3.5 GiB.
-    hewn_add_test(memory posix COMMAND hewn_posix_tests --gtest_filter=Memory.*:Sparse.*
-        PROPERTIES RUN_SERIAL ON)
-    # Alone as well: one takes 8.5 GiB, or is skipped.
-    hewn_add_test(memory.elements posix long COMMAND hewn_posix_tests --gtest_filter=Elements.*
-        PROPERTIES RUN_SERIAL ON)
-endif()
-
-# Strides beyond 2^31 and 2^32, within the bounds that Halide itself computes.
-if(TARGET hewn_checked)
-    hewn_test_program(hewn_checked_sparse_tests hewn::hewn_checked
-        $<TARGET_OBJECTS:hewn_memory_objects>)
-    hewn_add_test(sparse.checked posix checked COMMAND hewn_checked_sparse_tests
-        --gtest_filter=Sparse.*)
-endif()
-
-# ---- The library in a program ----
-
-# A program with ThreadSanitizer, which GCC brings along, beside each of the libraries.
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_CROSSCOMPILING AND NOT HEWN_SANITIZED)
-    # Older ones end at once on a Linux that lays programs out at random over more of the addresses
-    # (vm.mmap_rnd_bits).
-    set(old_sanitizer SKIP_REGULAR_EXPRESSION "FATAL: ThreadSanitizer: unexpected memory mapping")
-    foreach(library hewn_static hewn)
-        set(name hewn_thread_sanitizer_test_${library})
-        add_executable(${name} api/thread_sanitizer_test.cpp)
-        hewn_test_options(${name})
-        target_compile_options(${name} PRIVATE -fsanitize=thread)
-        target_link_options(${name} PRIVATE -fsanitize=thread)
-        target_link_libraries(${name} PRIVATE hewn::${library} Threads::Threads)
-        hewn_add_test(thread_sanitizer.${library} posix COMMAND ${name} clean
-            PROPERTIES ${old_sanitizer})
-        if(HEWN_BUILT_TARGETS MATCHES "cuda")
-            hewn_add_test(thread_sanitizer.${library}.cuda posix COMMAND ${name} cuda
-                PROPERTIES ${old_sanitizer} ENVIRONMENT LD_LIBRARY_PATH=${fakes})
-        endif()
-        hewn_add_test(thread_sanitizer.${library}.race posix COMMAND ${name} race
-            PROPERTIES ${old_sanitizer}
-            PASS_REGULAR_EXPRESSION
-            "SUMMARY: ThreadSanitizer: data race .* in [^\n]*count_without_lock")
-    endforeach()
-endif()
-
-add_executable(hewn_dlopen_tests api/dlopen_test.cpp)
-hewn_test_options(hewn_dlopen_tests)
-target_precompile_headers(hewn_dlopen_tests REUSE_FROM hewn_test_headers)
-target_include_directories(hewn_dlopen_tests PRIVATE ${PROJECT_SOURCE_DIR}/include)
-target_compile_definitions(hewn_dlopen_tests PRIVATE HEWN_LIBRARY="$<TARGET_FILE:hewn>")
-target_link_libraries(hewn_dlopen_tests PRIVATE GTest::gtest_main ${CMAKE_DL_LIBS})
-add_dependencies(hewn_dlopen_tests hewn)
-hewn_add_test(dlopen posix COMMAND hewn_dlopen_tests)
-
-hewn_test_program(hewn_scale_tests hewn::hewn_static api/scale_test.cpp api/soak_test.cpp)
-hewn_add_test(scale posix COMMAND hewn_scale_tests PROPERTIES COST 15)
-hewn_add_test(soak posix long COMMAND hewn_scale_tests --gtest_filter=Soak.*
-    PROPERTIES ENVIRONMENT HEWN_SOAK_MINUTES=10)

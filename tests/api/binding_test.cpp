@@ -124,6 +124,18 @@ Arena dense_qadd(int64_t n = 100) {
 
 // ---- Each binding by itself ---------------------------------------------------------------------
 
+// Half of a 32-bit machine's addresses in one piece: memory for it, or a status, but never the end
+// of the program.
+TEST(Binding, MemoryOfHalfTheAddresses) {
+    if (sizeof(void *) > 4) GTEST_SKIP() << "addresses have 64 bits";
+    for (const uint64_t bytes : {uint64_t(1) << 31, uint64_t(UINT32_MAX) - 64}) {
+        void *memory = nullptr;
+        const hewn_status status = hewn_allocate(nullptr, bytes, &memory, nullptr);
+        EXPECT_EQ(status, memory ? HEWN_STATUS_OK : HEWN_STATUS_OUT_OF_MEMORY) << bytes;
+        hewn_deallocate(nullptr, memory);
+    }
+}
+
 TEST(Binding, Good) {
     Arena arena = dense_add();
     EXPECT_TRUE(accepted(arena.run({arena.at(0, 0), arena.at(1, 1024)}, arena.at(2, 2048))));

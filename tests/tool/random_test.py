@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 
-import cli_test
+import cli
 import numpy as np
 
 F32, F16 = np.float32, np.float16
@@ -84,7 +84,7 @@ class Case:
         self.shape = tuple(self.chance.randint(1, 6) for _ in range(2)) + (channels,) * (channels > 1)
         dtype = self.chance.choice([np.uint8, np.uint16])
         pixels = self.rng.integers(0, np.iinfo(dtype).max, self.shape, dtype, endpoint=True)
-        self.files[name] = cli_test.make_png(pixels, 8 * pixels.itemsize, [0, 4, 2, 6][channels - 1])
+        self.files[name] = cli.make_png(pixels, 8 * pixels.itemsize, [0, 4, 2, 6][channels - 1])
         return name, pixels.astype(F32) / F32(np.iinfo(dtype).max)
 
     def output(self, array, option="-o"):
@@ -97,7 +97,7 @@ class Case:
         return [option, name]
 
     def data(self, kind, shape=None):
-        values = cli_test.sample(self.rng, self.shape if shape is None else shape, DTYPES[kind])
+        values = cli.sample(self.rng, self.shape if shape is None else shape, DTYPES[kind])
         if values.dtype.kind == "f" and values.size and self.chance.random() < 0.3:
             values.reshape(-1)[self.rng.integers(values.size)] = self.chance.choice(
                 [np.nan, np.inf, -np.inf, -0.0, 1e-7])
@@ -153,7 +153,7 @@ class Case:
             b = np.asarray(self.rng.integers(0, 99)).astype(a.dtype)
             return ["add", self.save(a), str(b), *self.output(a + b)]
         shape = tuple(size if self.chance.random() < 0.7 else 1 for size in self.shape)
-        b = cli_test.sample(self.rng, shape[self.chance.randint(0, len(shape)):], a.dtype)
+        b = cli.sample(self.rng, shape[self.chance.randint(0, len(shape)):], a.dtype)
         return ["add", self.save(a), self.save(b), *self.output(a + b)]
 
     def quantize(self):
@@ -206,7 +206,7 @@ class Case:
         zero_words, zero = [], {"u8": 128, "u4": 8}.get(kind, 0)
         if self.chance.random() < 0.6:
             zero_words, zero = self.parameter(self.zero(stored, limits), "--zero-point")
-        result = cli_test.dequantize(x, scale, zero)
+        result = cli.dequantize(x, scale, zero)
         return [*words, *scale_words, *zero_words, "--type", "f16" if dtype == F16 else "f32",
                 *self.output(result)]
 
@@ -221,7 +221,7 @@ class Case:
         zero_words, zero = [], 0
         if self.chance.random() < 0.6:
             zero_words, zero = self.parameter(self.zero(stored, limits), "--zero-point")
-        result = cli_test.dequantize(x, scale, zero)
+        result = cli.dequantize(x, scale, zero)
         kind = "f16" if dtype == F16 else "f32"
         return [*words, *scale_words, *zero_words, "--type", kind, *self.output(result)]
 
@@ -236,7 +236,7 @@ class Case:
             words += scale_words + zero_words
             values += [scale, int(zero)]
         self.shape = shape
-        formula = cli_test.quantized_add if command == "qadd" else cli_test.quantized_mul
+        formula = cli.quantized_add if command == "qadd" else cli.quantized_mul
         result = formula(a, *values[:2], b, *values[2:], DTYPES[kind])
         return [*words, "--type", kind, *self.output(result)]
 
@@ -322,7 +322,7 @@ def check_done(case, words, is_right, result, before, after, folder):
         raise Failure(f"{new} were written, not {set(case.outputs)}")
     for name in new:
         if name.endswith(".png"):
-            got = cli_test.read_png(folder / name)
+            got = cli.read_png(folder / name)
             got = got.astype(got.dtype.newbyteorder("="))
             if is_right:
                 got = got.reshape(case.outputs[name].shape)

@@ -1,5 +1,5 @@
-# The command line (cli_test.py is ../tools/CMakeLists.txt's): conformance, which is cases of other
-# projects.
+# The command line: conformance, which is cases of other projects, and verify. The entries of the
+# other files here are in ../tools/CMakeLists.txt.
 
 if(TARGET hewn_cli)
     file(GLOB cases CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/../data/*.jsonl)

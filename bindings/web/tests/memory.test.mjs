@@ -41,3 +41,11 @@ test('all kernels, tables and messages above 2 GiB, and at the end of the memory
     for (const owner of large) owner.destroy();
     hewn.tensor(bytes(GIB)).destroy();
 });
+
+test('a tensor of 2 GiB and more is refused, and the module goes on', async () => {
+    const hewn = await load(), bytes = shape => ({dataType: 'uint8', shape: [shape]});
+    for (const size of [2 * GIB - 2 ** 16, 2 * GIB, 3 * GIB, 4 * GIB - 1, 4 * GIB, 2 ** 40])
+        assert.throws(() => hewn.tensor(bytes(size)),
+            {name: 'HewnError', status: 5, message: /no memory/}, `${size}`);
+    hewn.tensor(bytes(2 * GIB - 2 ** 17)).destroy();
+});

@@ -1,0 +1,93 @@
+# hewn_tests: nothing but the public API, in one program for each library.
+
+set(main_sources
+    api/allocator_test.cpp
+    api/binding_test.cpp
+    api/bound_test.cpp
+    api/constants_test.cpp
+    api/cpp_api_test.cpp
+    operators/dynamic_quantize_linear_test.cpp
+    dispatch/forcing_test.cpp
+    operators/fpmode_test.cpp
+    operators/reference_test.cpp
+    threads/threads_test.cpp
+    api/validation_test.cpp
+    operators/variants_test.cpp)
+if(HEWN_ARCH STREQUAL "x86-32")  # what 32 bits of address change
+    set(main_sources api/binding_test.cpp api/validation_test.cpp)
+elseif(HEWN_OBJECT_FORMAT STREQUAL "WASM")  # without those of threads, modes and exceptions
+    set(main_sources api/binding_test.cpp api/constants_test.cpp
+        operators/dynamic_quantize_linear_test.cpp api/validation_test.cpp operators/variants_test.cpp)
+endif()
+# For engines and tools that make everything slow.
+set(few_kernels add_f16 add_i8 quantize_linear_f32_u8 quantize_linear_f16_i16
+    dequantize_linear_i32_f16 dequantize_linear_u8_f32 quantized_linear_add_u8_i8_u8
+    quantized_linear_mul_u8_u8 dynamic_quantize_linear_f32_u8)
+if(TARGET hewn_checked)
+    hewn_test_objects(hewn_main_tests ${main_sources})
+    set(main_sources $<TARGET_OBJECTS:hewn_main_tests>)
+endif()
+hewn_test_program(hewn_tests ${hewn_product} ${main_sources})
+if(TARGET hewn_checked)
+    hewn_test_program(hewn_checked_tests hewn::hewn_checked ${main_sources})
+endif()
+
+set(not_emulated)
+if(HEWN_TEST_CPUS)  # minutes of contention between eight emulated threads
+    set(not_emulated ":Threads.Eight*:Threads.ParallelForOfOneCall:Threads.ExitWhileOthersExecute")
+endif()
+set(variant_suites VariantTest DynamicTest InPlaceTest FpModeTest)
+list(TRANSFORM variant_suites APPEND ".*" OUTPUT_VARIABLE filter)
+list(JOIN filter ":" filter)
+hewn_add_test(api main quick EACH_CPU COMMAND hewn_tests --gtest_brief=1
+    --gtest_filter=-${filter}${not_emulated})
+if(HEWN_ARCH STREQUAL "x86-32")
+    return()
+endif()
+if(TARGET hewn_checked)
+    hewn_add_test(api.checked main checked COMMAND hewn_checked_tests --gtest_brief=1
+        --gtest_filter=-${filter}:Reference.*)
+endif()
+# These devices' kernels are the same text on every system: they are tested on Linux, where the
+# drivers are.
+set(tested_on_linux cuda opencl)
+foreach(target IN LISTS HEWN_BUILT_TARGETS)
+    set(device ${HEWN_TARGET_${target}_DEVICE})
+    if(WIN32 AND device IN_LIST tested_on_linux)
+        continue()
+    endif()
+    list(TRANSFORM variant_suites APPEND ".*__${target}" OUTPUT_VARIABLE filter)
+    list(JOIN filter ":" filter)
+    set(skipped PROPERTIES SKIP_REGULAR_EXPRESSION ": this machine lacks |${old_pocl}" COST 100
+        TARGET ${target})
+    if(device STREQUAL "d3d12")
+        set(skipped PROPERTIES COST 300 SKIP_REGULAR_EXPRESSION ": this machine lacks "
+            TARGET ${target})
+    endif()
+    list(TRANSFORM few_kernels REPLACE "(.+)" "*Test.*/\\1__${target}" OUTPUT_VARIABLE few)
+    list(JOIN few ":" few)
+    # All take a minute and more in Node.js, where the package's tests run each kernel as well. On
+    # Windows the kernels of a CPU are those of Linux but for the calling convention.
+    if(HEWN_OBJECT_FORMAT STREQUAL "WASM" OR (WIN32 AND NOT device))
+        hewn_add_test(variants.${target}.long long COMMAND hewn_tests --gtest_brief=1
+            --gtest_filter=${filter})
+        set(filter ${few})
+    endif()
+    set(quick quick)
+    if(device)
+        set(quick)
+    endif()
+    hewn_add_test(variants.${target} main ${quick} COMMAND hewn_tests --gtest_brief=1
+        --gtest_filter=${filter} ${skipped})
+    if(target STREQUAL "opencl")  # PoCL takes seconds to compile a kernel
+        hewn_add_test(variants.opencl.few main quick COMMAND hewn_tests --gtest_brief=1
+            --gtest_filter=${few} ${skipped})
+    endif()
+    # The few have every form. A GPU's kernels are the same in both.
+    if(TARGET hewn_checked AND NOT device)
+        hewn_add_test(variants.${target}.checked main checked
+            COMMAND hewn_checked_tests --gtest_brief=1 --gtest_filter=${few} ${skipped})
+        hewn_add_test(variants.${target}.checked.long long
+            COMMAND hewn_checked_tests --gtest_brief=1 --gtest_filter=${filter} ${skipped})
+    endif()
+endforeach()

@@ -1,0 +1,26 @@
+# What operators compute and how the CPU chooses their forms. The kernels of every target are run by
+# variants_test.cpp, which is one of hewn_tests.
+
+hewn_test_objects(hewn_folding_objects operators/folding_test.cpp)
+target_include_directories(hewn_folding_objects SYSTEM PRIVATE ${HEWN_HALIDE_INCLUDE_DIR})
+# The inside of the CPU's part.
+hewn_test_program(hewn_plan_tests hewn::hewn_static layouts/plan_test.cpp operators/kernel_test.cpp
+    operators/forms_test.cpp api/quick_path_test.cpp $<TARGET_OBJECTS:hewn_folding_objects>)
+target_include_directories(hewn_plan_tests SYSTEM PRIVATE ${HEWN_HALIDE_INCLUDE_DIR})
+hewn_add_test(plan main quick COMMAND hewn_plan_tests --gtest_brief=1 PROPERTIES COST 60)
+if(TARGET hewn_checked)  # with what the search for factors gives them
+    hewn_test_program(hewn_checked_folding_tests hewn::hewn_checked
+        $<TARGET_OBJECTS:hewn_folding_objects>)
+    hewn_add_test(folding.checked main checked COMMAND hewn_checked_folding_tests --gtest_brief=1)
+endif()
+if(WIN32 OR HEWN_ARCH STREQUAL "x86-32")  # Windows' kernels are those of Linux: once is enough
+    return()
+endif()
+
+include(${CMAKE_CURRENT_LIST_DIR}/exhaustive.cmake)
+
+if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
+    hewn_test_program(hewn_failing_kernel_tests hewn::hewn_static
+        operators/failing_kernel_test.cpp)
+    hewn_add_test(failing_kernel posix COMMAND hewn_failing_kernel_tests --gtest_brief=1)
+endif()

@@ -1,0 +1,51 @@
+# Read by ctest: adds the tests of the builds for other systems that test.sh --all makes, so that one run
+# has them all. Of Windows, where there is no build, one that says why; of systems whose programs do
+# not run here, one that looks at the package.
+get_filename_component(source ${CMAKE_CURRENT_LIST_DIR}/../.. ABSOLUTE)
+if(EXISTS ${source}/build-linux-arm64/CTestTestfile.cmake)
+    subdirs(${source}/build-linux-arm64)
+endif()
+if(EXISTS ${source}/build-linux-x86/CTestTestfile.cmake)
+    execute_process(COMMAND /usr/i686-linux-gnu/lib/ld-linux.so.2 --help
+        RESULT_VARIABLE status OUTPUT_QUIET ERROR_QUIET)
+    if(status EQUAL 0)
+        subdirs(${source}/build-linux-x86)
+    else()
+        add_test(x86-32 sh -c "echo 'skipped: programs of 32 bits do not run here'; exit 77")
+        set_tests_properties(x86-32 PROPERTIES SKIP_RETURN_CODE 77)
+    endif()
+endif()
+if(EXISTS ${source}/build-wasm32/CTestTestfile.cmake)
+    subdirs(${source}/build-wasm32)
+endif()
+if(EXISTS ${source}/build-windows-x86_64/CTestTestfile.cmake)
+    subdirs(${source}/build-windows-x86_64)
+else()
+    add_test(wine ${source}/tests/packages/no_wine_test.sh)
+    set_tests_properties(wine PROPERTIES SKIP_RETURN_CODE 77)
+endif()
+# What scripts/release.sh --quick has built and packed.
+set(packages ${source}/build-packages-quick)
+file(GLOB toolchains ${source}/cmake/toolchains/*-*.cmake)
+foreach(toolchain IN LISTS toolchains)
+    file(READ ${toolchain} text)
+    get_filename_component(system ${toolchain} NAME_WE)
+    if(text MATCHES "\n# package:" AND NOT text MATCHES "CMAKE_CROSSCOMPILING_EMULATOR")
+        add_test(libraries.${system} ${source}/tests/packages/libraries_test.sh ${packages}/${system})
+        set_tests_properties(libraries.${system} PROPERTIES
+            SKIP_RETURN_CODE 77 TIMEOUT 1800 COST 80)
+    endif()
+endforeach()
+# The other checks, of scripts/release.sh --check alone, take long.
+foreach(form aar archives auditwheel conan deb npm nuget only sums vcpkg wheels xcframework)
+    set(name package.${form})
+    if(EXISTS ${packages}/dist)
+        add_test(${name} ${source}/packaging/check/${form}.sh
+            ${packages}/dist ${packages}/check/${form})
+    else()
+        add_test(${name} sh -c "echo skipped: ./test.sh --all makes the packages; exit 77")
+    endif()
+    set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 1800 COST 60)
+endforeach()
+set_tests_properties(package.archives package.nuget PROPERTIES RESOURCE_LOCK wine)
+set_tests_properties(package.only PROPERTIES RUN_SERIAL ON)  # it builds where the others look

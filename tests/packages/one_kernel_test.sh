@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# A program with one kernel, of QUANTIZE_LINEAR and of QUANTIZED_LINEAR_ADD, whose kernels are the
+# largest: how much larger than an empty one it is, on every CPU target, and without what came
+# behind DirectML's level 6.2; and that the operators without a kernel, and what was left out, say
+# so. Built from a copy in a folder whose name is as odd as a folder's may be.
+#     one_kernel_test.sh CMAKE SOURCE SCRATCH-FOLDER CC CXX HALIDE-INCLUDE-DIR GENERATOR
+#         MAKE-PROGRAM HEWN_GENERATORS SIZE NM
+set -euo pipefail
+cmake=$1 source=$2 scratch=$3 cc=$4 cxx=$5 halide=$6 generator=$7 make=$8 generators=$9 size=${10} \
+    nm=${11}
+unset HEWN_VARIANT
+odd="$scratch/a b+ü (1)'s"
+rm -rf "$scratch"
+mkdir -p "$odd"
+cp -r "$source"/{CMakeLists.txt,cmake,generators,include,lists,runtime,tuning} "$odd"
+
+# build FOLDER SIGNATURE [OPTION...]: the static library with that kernel alone.
+build() {
+    if ! { "$cmake" -S "$odd" -B "$1" -G "$generator" -DCMAKE_MAKE_PROGRAM="$make" \
+        -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_COMPILER="$cc" \
+        -DCMAKE_CXX_COMPILER="$cxx" -DHEWN_HALIDE_INCLUDE_DIR="$halide" \
+        -DHEWN_GENERATORS="$generators" -DHEWN_BUILD_TESTS=OFF \
+        -DHEWN_BUILD_TOOLS=OFF -DHEWN_BUILD_EXAMPLES=OFF -DHEWN_SIGNATURES="$2" \
+        -DHEWN_TARGETS=cpu "${@:3}" &&
+        "$cmake" --build "$1" --target hewn_static; } >"$1.log" 2>&1; then
+        cat "$1.log"
+        exit 1
+    fi
+}
+build "$odd/build" quantize_linear_f32_u8
+build "$odd/sum_build" quantized_linear_add_u8_u8_u8
+build "$odd/level_build" quantize_linear_f32_u8 -DHEWN_FEATURE_LEVEL=6.2
+[[ $(wc -l <"$odd/build/code-size.txt") -gt 1 ]] ||
+    { echo "FAILED  code-size.txt lists no variant" && exit 1; }
+
+link() {
+    "$cc" -O2 -I"$source/include" -Wl,--gc-sections "$1" "${@:3}" -o "$scratch/$2" -lpthread -ldl \
+        -lm
+}
+text() { "$size" "$scratch/$1" | awk 'NR == 2 {print $1}'; }
+echo 'int main(void) { return 0; }' >"$scratch/empty.c"
+link "$scratch/empty.c" empty
+link "$source/examples/c_quantize/main.c" app "$odd/build/libhewn.a"
+link "$source/tests/packages/one_kernel.c" one_kernel "$odd/build/libhewn.a"
+link "$source/examples/c_quantize/main.c" level_app "$odd/level_build/libhewn.a"
+link "$source/tests/packages/one_kernel.c" level_one_kernel "$odd/level_build/libhewn.a"
+link "$scratch/empty.c" sum -Wl,-u,hewn_compile,-u,hewn_execute,-u,hewn_destroy_operator \
+    "$odd/sum_build/libhewn.a"
+
+"$scratch/one_kernel"
+"$scratch/level_one_kernel" 6.2
+names=$("$nm" -C "$scratch/app")
+if ! grep forms_of_quantize_linear <<<"$names" ||
+    grep -E 'forms_of_(quantized_linear_add|dequantize_linear)|find_folded_factors|halide_double_to_string' \
+    <<<"$names"; then
+    echo "FAILED  forms_of_quantize_linear is needed, the others are not"
+    exit 1
+fi
+failed=0
+# check PROGRAM KERNEL MOST: loosely, as compilers differ; what is left out is looked for by name as
+# well.
+check() {
+    local more=$(($(text "$1") - $(text empty)))
+    echo "a program with $2 has $more bytes of text more than an empty one"
+    if ((more > $3)); then
+        echo "FAILED  $3 are allowed"
+        failed=1
+    fi
+}
+check app quantize_linear_f32_u8 137600  # packed types, mixed floats, blocks, `precision`
+check level_app "quantize_linear_f32_u8 of level 6.2" 127000
+check sum quantized_linear_add_u8_u8_u8 130500
+exit $failed

@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""`hewn dequantize`."""
+
+import cli
+import numpy as np
+from cli import F16, F32, CliTest, dequantize, sample
+
+
+class DequantizeTest(CliTest):
+    def test_types(self):
+        for kind in ["i1", "u1", "i2", "u2", "i4", "u4"]:
+            for name, scale_type in [("f32", F32), ("f16", F16)]:
+                x = sample(self.rng, (5, 67), kind)
+                zero = int(sample(self.rng, (), kind))
+                scale = scale_type(0.013)
+                expected = dequantize(x, scale, zero)
+                self.save("x.npy", x)
+                got = self.compute("dequantize", self.path("x.npy"), "--scale", "0.013",
+                                   f"--zero-point={zero}", "--type", name)
+                self.assert_same(got, expected, f"{kind} {name}")
+                got = self.compute("dequantize", self.path("x.npy"), "--scale",
+                                   self.save("s.npy", scale), "--zero-point",
+                                   self.save("z.npy", np.dtype(kind).type(zero)))
+                self.assert_same(got, expected, f"{kind} {name} from files")
+
+    def test_numbers_round_once(self):
+        """From the decimal number to f32 or f16. A sign of a zero point may be written."""
+        one = self.save("x.npy", np.ones(1, "i4"))
+        self.assert_same(self.compute("dequantize", one, "--scale",
+                                      "1.000000059604644775390625001"), np.array([1 + 2**-23], F32))
+        self.assert_same(self.compute("dequantize", one, "--scale", "1e-7", "--type", "f16"),
+                         np.array([2**-23], F16))
+        for scale in [2**-15, -3 * 2**-16, 2**-24, 2**-14 - 2**-25, 1.5 * 2**-24, 2.5 * 2**-24,
+                      2**-25 * 1.001, 1 + 2**-11, 1 + 3 * 2**-11, 1 + 2**-11 + 2**-30,
+                      2047 * 2**-11 + 2**-13, 65504, 65519.99, 40000]:
+            self.assert_same(self.compute("dequantize", one, f"--scale={scale!r}", "--type",
+                                          "f16"), np.array([scale]).astype(F16), str(scale))
+        self.assert_same(self.compute("dequantize", one, "--scale", 1, "--zero-point=+3"),
+                         np.array([-2], F32))
+
+    def test_per_axis(self):
+        x = sample(self.rng, (3, 4, 5), "i1")
+        scale, zero = np.array([0.5, -0.1, 3, 7e-3], F32), np.array([1, -2, 127, -128], "i1")
+        got = self.compute("dequantize", self.save("x.npy", x), "--scale",
+                           self.save("s.npy", scale), "--zero-point",
+                           self.save("z.npy", zero), "--axis", 1)
+        self.assert_same(got, dequantize(x, scale[:, None], zero[:, None]))
+
+    def test_the_output_may_have_another_type_than_the_scale_file(self):
+        x, third = self.save("x.npy", np.arange(3, dtype="u1")), 1 / F32(3)
+        for scale, kind in [(third, F16), (F16(third), F32)]:
+            name = {F16: "f16", F32: "f32"}[kind]
+            arguments = ["dequantize", x, "--scale", self.save("s.npy", scale), "--type", name]
+            product = np.arange(3, dtype=F32) * F32(scale)
+            self.assert_same(self.compute(*arguments), product.astype(kind))
+            self.refuse(*arguments, "--feature-level", "6.4", code=1,
+                        says=["OutputTensor", "needs feature level hewn"])
+        self.refuse("dml-dequantize", x, "--scale", self.save("s.npy", third), "--type", "f16",
+                    says=["ScaleTensor", "s.npy", "f32", "f16"])
+
+    def test_round_trip(self):
+        x = self.rng.uniform(-1, 1, (64, 65)).astype(F32)
+        q = self.compute("quantize", self.save("x.npy", x), "--scale", 0.01, "--type", "i8")
+        d = self.compute("dequantize", self.save("q.npy", q), "--scale", 0.01)
+        self.assertLess(np.abs(d - x).max(), 0.0051)
+
+
+if __name__ == "__main__":
+    cli.main()

@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""`hewn dynamic`: several outputs."""
+
+import itertools
+import os
+import re
+import subprocess
+import unittest
+
+import cli
+import numpy as np
+from cli import F32, HANG, CliTest, quantize
+
+
+class DynamicTest(CliTest):
+    def dynamic(self, x, dtype):
+        """The outputs, by the formula."""
+        limits, values = np.iinfo(dtype), x.astype(F32)
+        low, high = min(F32(0), np.nanmin(values)), max(F32(0), np.nanmax(values))
+        scale = (high - low) / F32(limits.max - limits.min) if high != low else F32(1)
+        zero = np.rint(np.clip(F32(limits.min) - low / scale, limits.min, limits.max))
+        return quantize(x, F32(scale), int(zero), dtype), F32(scale), dtype(zero)
+
+    def test_types(self):
+        for kind, (name, out) in itertools.product(["f4", "f2"], [("u8", np.uint8),
+                                                                  ("i8", np.int8)]):
+            x = (self.rng.standard_normal((6, 35)) * 3 + 1).astype(kind)
+            result = self.succeed("dynamic", self.save("x.npy", x), "--type", name, "-o",
+                                  self.path("y.npy"), "--scale", self.path("s.npy"),
+                                  "--zero-point", self.path("z.npy"))
+            y, scale, zero = self.dynamic(x, out)
+            self.assert_same(np.load(self.path("y.npy")), y, name)
+            self.assert_same(np.load(self.path("s.npy")), np.asarray(scale), name)
+            self.assert_same(np.load(self.path("z.npy")), np.asarray(zero), name)
+            line = re.fullmatch(r".*; OutputScaleTensor (\S+); OutputZeroPointTensor (\S+)\n",
+                                result.stdout)
+            self.assertEqual((F32(line[1]), int(line[2])), (scale, zero))
+
+    def test_default_type(self):
+        x = self.save("x.npy", np.linspace(-1, 2, 7, dtype=F32))
+        self.assert_same(self.compute("dynamic", x), self.compute("dynamic", x, "--type", "u8"))
+
+    def test_refused(self):
+        x = self.save("x.npy", np.zeros((2, 3), F32))
+        self.refuse("dynamic", x, "--type", "u8", "--feature-level", "3.1",
+                    says="needs feature level 4.0, compiled at 3.1", code=1)
+        self.refuse("dynamic", x, "--type", "u8", "--scale", self.path("none/s.npy"),
+                    says="none/s.npy")
+
+
+    def test_outputs_are_different_files(self):
+        x = self.save("x.npy", np.linspace(0, 1, 5, dtype=F32))
+        os.mkdir(self.path("folder"))
+        out, here = self.path("out.npy"), self.folder.name
+        spellings = [f"{here}/./out.npy", f"{here}/folder/../out.npy", out]
+        if os.name != "nt":
+            os.symlink("out.npy", self.path("link.npy"))
+            os.symlink(".", self.path("here"))
+            spellings += [self.path("link.npy"), f"{here}/here/out.npy", f"{here}/here/link.npy"]
+        for there in [False, True]:
+            if there:
+                self.save("out.npy", np.arange(3))
+                os.link(out, self.path("hard.npy"))
+                spellings.append(self.path("hard.npy"))
+            for spelling in spellings:
+                for option in ["--output-scale", "--zero-point"]:
+                    self.refuse("dynamic", x, option, spelling,
+                                says=[f" {spelling}: is the same file as -o {out}"])
+                self.refuse("dynamic", x, "--scale", self.path("s.npy"), "--zero-point",
+                            f"{here}/./s.npy", says="is the same file as --scale ")
+        self.assert_same(np.load(out), np.arange(3))
+
+    def test_all_outputs_or_none(self):
+        """The scale cannot be a picture: then there is no output either, not even the first."""
+        x = self.save("x.npy", np.linspace(0, 1, 5, dtype=F32))
+        self.refuse("dynamic", x, "--scale", self.path("s.png"), says="s.png")
+
+    @unittest.skipIf(os.name == "nt", "limits of POSIX")
+    def test_a_full_disk(self):
+        """The second output has no room: then the first does not appear."""
+        import resource
+        x = self.save("x.npy", np.ones(1, F32))
+        limit = (130, 130)  # of a file's bytes: the output has 129, the scale 132
+        result = subprocess.run([cli.HEWN, "dynamic", x, "--scale", self.path("s.npy"), "-o",
+                                 self.path("out.npy")], capture_output=True, text=True,
+                                timeout=HANG, preexec_fn=lambda: resource.setrlimit(
+                                    resource.RLIMIT_FSIZE, limit))
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertEqual(os.listdir(self.folder.name), ["x.npy"])
+
+
+if __name__ == "__main__":
+    cli.main()
