@@ -16,4 +16,4 @@ for run in 1 2; do
     rows+=("$PWD/build/gate-$run.json")
     bench/run.sh --quick --baseline "$library" --json "${rows[-1]}" "$@"
 done
-exec python3 bench/gate.py "${rows[@]}"
+exec python3 bench/report/gate.py "${rows[@]}"

@@ -74,7 +74,7 @@ hewn() { LD_LIBRARY_PATH=$paths exec "$from/$1" "${@:2}"; }
 peers() {
     local python
     python=$(command -v python3) || { echo "no python3: no peers" && exit 77; }
-    "$python" bench/gpu_peers.py "$results/rows.jsonl"
+    "$python" bench/gpu/gpu_peers.py "$results/rows.jsonl"
 }
 # Why a card's kernels that miss a bar do: what its profiler says of the furthest below.
 profile() {
@@ -87,7 +87,7 @@ profile() {
             --section LaunchStats \
             "$from/bin/hewn_gpu_bench" --only "$kernel" --once "$layout" \
             --layout-elements "$elements" || true
-    done < <(python3 bench/gpu_report.py --misses "$results")
+    done < <(python3 bench/gpu/gpu_report.py --misses "$results")
 }
 export -f hewn peers profile
 export paths from results
@@ -135,9 +135,9 @@ step "speed" 180 rows.jsonl hewn bin/hewn_gpu_bench "${measured[@]}"
 step "peers" 90 rows.jsonl peers
 report() {
     if command -v python3 >/dev/null; then
-        python3 bench/gpu_report.py "$results" || failed=1
+        python3 bench/gpu/gpu_report.py "$results" || failed=1
     else
-        echo "gpu.sh: no python3: bench/gpu_report.py $results makes the report elsewhere"
+        echo "gpu.sh: no python3: bench/gpu/gpu_report.py $results makes the report elsewhere"
     fi
 }
 report >/dev/null

@@ -91,7 +91,7 @@ status=0
 (cd "$caller" && "$root/build/bench/compare" --report "$results/report.json" \
     ${compare_arguments[@]+"${compare_arguments[@]}"}) || status=$?
 if [[ $results/report.json -nt $log ]]; then
-    "$venv/bin/python" bench/plots.py "$results/report.json" "$results"
+    "$venv/bin/python" bench/report/plots.py "$results/report.json" "$results"
     echo
     echo "Pictures and all rows: $results/index.html"
 fi

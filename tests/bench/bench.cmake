@@ -12,7 +12,7 @@ hewn_add_test(bench.without_peers posix
     ${HEWN_HALIDE_INCLUDE_DIR} ${CMAKE_GENERATOR} ${CMAKE_MAKE_PROGRAM}
     $<TARGET_FILE:hewn_generators>
     PROPERTIES PROCESSORS 2 COST 60 SKIP_RETURN_CODE 77)
-hewn_test_program(hewn_busy_tests hewn::hewn_static bench/busy_test.cpp ../bench/busy.cpp)
+hewn_test_program(hewn_busy_tests hewn::hewn_static bench/busy_test.cpp ../bench/core/busy.cpp)
 hewn_add_test(bench.busy posix COMMAND hewn_busy_tests)
 hewn_add_test(speed_gate posix COMMAND ${HEWN_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/gate_test.py
     ${PROJECT_SOURCE_DIR})

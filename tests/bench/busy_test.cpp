@@ -1,5 +1,5 @@
 // bench/run.sh --busy: the neighbour on the core's other CPU.
-#include "../../bench/busy.h"
+#include "../../bench/core/busy.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>

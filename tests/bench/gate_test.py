@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""gate_test.py SOURCE: bench/gate.py's verdict on reports: good, bad, noisy, wrong ones."""
+"""gate_test.py SOURCE: bench/report/gate.py's verdict on reports: good, bad, noisy, wrong ones."""
 import json
 import pathlib
 import subprocess
@@ -45,5 +45,5 @@ class GateTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    GATE = pathlib.Path(sys.argv.pop(1)) / "bench" / "gate.py"
+    GATE = pathlib.Path(sys.argv.pop(1)) / "bench" / "report" / "gate.py"
     unittest.main()

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include "../../bench/cuda.h"
+#include "../../bench/gpu/cuda.h"
 #include "../../reference/contents.h"
 #include "../../reference/variants.h"
 #include "../../runtime/gpu/views.h"

@@ -125,7 +125,7 @@ class Documents(unittest.TestCase):
         self.assertEqual([f for f in found if not (ROOT / f[1]).exists()], [])
 
     def test_measured_tables_and_charts(self):
-        command = [sys.executable, ROOT / "bench" / "docs.py", "--check"]
+        command = [sys.executable, ROOT / "bench" / "report" / "docs.py", "--check"]
         result = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
         self.assertEqual((result.returncode, result.stdout), (0, ""))
 
@@ -159,12 +159,12 @@ class Build(unittest.TestCase):
             self.skipTest("not all kernels are built here")
 
     def test_code_size(self):
-        sys.path.insert(0, str(ROOT / "bench"))
+        sys.path.insert(0, str(ROOT / "bench" / "report"))
         import docs
 
         built = docs.read_code_size(self.sizes)
         kept = json.loads(docs.CODE_SIZE.read_text(encoding="utf-8"))
-        command = f"python3 bench/docs.py --code-size {self.sizes} takes the new sizes"
+        command = f"python3 bench/report/docs.py --code-size {self.sizes} takes the new sizes"
         self.assertEqual(built, {system: kept[system] for system in built}, command)
 
 

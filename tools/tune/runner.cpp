@@ -23,8 +23,8 @@
 #include <random>
 #include <stdexcept>
 
-#include "../../bench/problem.h"
-#include "../../bench/settle.h"
+#include "../../bench/core/problem.h"
+#include "../../bench/core/settle.h"
 #include "../../reference/reference.h"
 #include "../../runtime/dispatch/chip.h"
 

@@ -18,7 +18,7 @@ from hewn_tune.strategies import Grid, Optimiser
 from jobs import Problems
 from kernels import knob_text, write_atomically
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench" / "report"))
 from bootstrap import median_interval  # noqa: E402
 
 # Numbers of elements: those that decide, for kernels and for plans, and those that must not become

@@ -106,7 +106,7 @@ def test_examples_run(example, tmp_path):
 
 
 def test_the_measurement_measures(monkeypatch):
-    path = ROOT / "bench/python_calls.py"
+    path = ROOT / "bench/bindings/python_calls.py"
     spec = importlib.util.spec_from_file_location("python_calls", path)
     measurement = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(measurement)

@@ -11,8 +11,8 @@
 #include <stdexcept>
 #include <type_traits>
 
-#include "contender.h"
-#include "threads.h"
+#include "../core/contender.h"
+#include "../core/threads.h"
 
 namespace hewn_bench {
 namespace {

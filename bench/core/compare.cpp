@@ -18,7 +18,6 @@
 
 #include "busy.h"
 #include "contender.h"
-#include "hide_avx512.h"
 #include "measure.h"
 #include "problem.h"
 #include "report.h"
@@ -43,7 +42,7 @@ struct Options {
     std::set<std::string> without;  // peers, by their words
     HewnOptions hewn;
     std::string json, report, baseline, onnxruntime = HEWN_BENCH_ONNXRUNTIME, pytorch, openvino;
-    bool hide_avx512 = false, busy = false, xnnpack_setup = false;
+    bool busy = false, xnnpack_setup = false;
 };
 
 std::string cpu_name() {
@@ -271,15 +270,9 @@ int compare(const Options &options) {
             throw std::runtime_error("--busy: measures one thread: give --threads 1 with it");
     }
     const std::map<std::string, std::string> absent = left_out(options);
-    if (options.hide_avx512) {  // before a peer looks at the CPU
-        if (absent.count("ONNX Runtime"))
-            throw std::runtime_error("--hide-avx512: needs ONNX Runtime, which is left out");
-        hide_avx512(options.onnxruntime);
-    }
     const Contenders contenders = make_contenders(options);
     Report report;
     report.machine = describe_machine();
-    if (options.hide_avx512) report.machine["machine"] += ", AVX-512 hidden";
     std::optional<BusyNeighbour> neighbour;
     if (options.busy) {
         neighbour.emplace();
@@ -369,13 +362,8 @@ int main(int argc, char **argv) {
         ->check(CLI::PositiveNumber);
     app.add_option("--threads", selection.threads, "only these numbers of threads")
         ->check(CLI::Range(1, 256));
-    CLI::Option *const variant = app.add_option(
-        "--variant", options.hewn.variant, "force a target (x86_64_avx2) or one variant of hewn");
-    CLI::Option *const hide =
-        app.add_flag(
-               "--hide-avx512", options.hide_avx512,
-               "let no contender see the CPU's AVX-512: all run what they would on a CPU with AVX2")
-            ->excludes(variant);
+    app.add_option("--variant", options.hewn.variant,
+                   "force a target (x86_64_avx2) or one variant of hewn");
     app.add_flag("--busy", options.busy,
                  "while another thread spins on the other CPU of the same core; one thread");
 #if HEWN_BENCH_HAS_XNNPACK
@@ -393,8 +381,7 @@ int main(int argc, char **argv) {
                                                  "measure beside another build's libhewn.so "
                                                  "instead of the peers: what a change gains")
                                       ->type_name("FILE")
-                                      ->check(CLI::ExistingFile)
-                                      ->excludes(hide);
+                                      ->check(CLI::ExistingFile);
     app.add_option("--json", options.json, "write the rows as a JSON list")->type_name("FILE");
     app.add_option("--report", options.report, "write everything, for plots.py")->type_name("FILE");
     app.add_option("--onnxruntime", options.onnxruntime, "libonnxruntime.so")
@@ -405,7 +392,6 @@ int main(int argc, char **argv) {
                        name + " as a peer too, which pip installed in this folder (--target)")
             ->type_name("DIR")
             ->check(CLI::ExistingDirectory)
-            ->excludes(hide)
             ->excludes(baseline);
     };
 #if HEWN_BENCH_HAS_NUMPY
@@ -415,8 +401,6 @@ int main(int argc, char **argv) {
     (void)add_peer;
 #endif
     CLI11_PARSE(app, argc, argv);
-    // hewn looked at the CPU before main.
-    if (options.hide_avx512) options.hewn.variant = "x86_64_avx2";
     try {
         return compare(options);
     } catch (const std::exception &error) {

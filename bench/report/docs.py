@@ -3,7 +3,7 @@
 docs/measurements/<machine>.json has the measurements of a machine, code_size.json the kernels'
 bytes, onnxruntime.json nodes and models in ONNX Runtime (onnxruntime_nodes.py), verified.json where
 `hewn verify` ran. What a page shows
-of them stands between the comments `<!-- bench/docs.py: WHAT -->` and `<!-- end -->`, where this
+of them stands between the comments `<!-- bench/report/docs.py: WHAT -->` and `<!-- end -->`, where this
 script writes it; the charts are docs/charts/*.svg. --check writes nothing and fails if something is
 not what it would write.
 
@@ -22,7 +22,7 @@ import sys
 
 import table
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT))
 from lists.operators import OPERATORS  # noqa: E402
 
@@ -245,7 +245,7 @@ def call_text(microseconds):
 
 
 def write_python():
-    """What bench/python_calls.py measured."""
+    """What bench/bindings/python_calls.py measured."""
     about = json.loads(PYTHON.read_text(encoding="utf-8"))
     versions = ", ".join(f"{name} {number}" for name, number in about["versions"].items())
     yield "| microseconds | " + " | ".join(table.size_text(n) for n in about["sizes"]) + " |"
@@ -494,7 +494,7 @@ def main():
     for path, text in changed:
         print(
             path.relative_to(ROOT),
-            "is not what bench/docs.py writes" if options.check else "written",
+            "is not what bench/report/docs.py writes" if options.check else "written",
         )
         if not options.check:
             path.parent.mkdir(exist_ok=True)

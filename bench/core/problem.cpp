@@ -11,11 +11,11 @@
 #include <type_traits>
 #include <utility>
 
-#include "../reference/elements.h"
-#include "../reference/evaluation.h"
-#include "../reference/operators.h"
-#include "../reference/reference.h"
-#include "../reference/types.h"
+#include "../../reference/elements.h"
+#include "../../reference/evaluation.h"
+#include "../../reference/operators.h"
+#include "../../reference/reference.h"
+#include "../../reference/types.h"
 
 namespace hewn_bench {
 

@@ -1,7 +1,7 @@
 // Peers that are Python libraries. Each has a module peer_<name>.py with version() and prepare().
 #include <pybind11/numpy.h>
 
-#include "contender.h"
+#include "../core/contender.h"
 #include "python.h"
 
 namespace py = pybind11;

@@ -6,8 +6,8 @@
 #include <stdexcept>
 #include <tuple>
 
-#include "../bindings/onnxruntime/onnxruntime_abi.h"
-#include "contender.h"
+#include "../../bindings/onnxruntime/onnxruntime_abi.h"
+#include "../core/contender.h"
 #include "python.h"
 
 namespace py = pybind11;

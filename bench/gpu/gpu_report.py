@@ -10,9 +10,10 @@ import json
 import pathlib
 import sys
 
-import table
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "report"))
+import table  # noqa: E402
 
-import docs
+import docs  # noqa: E402
 
 DENSE, STRIDED, BIG = 0.9, 0.7, 64 << 20
 TICKS = [0.1, 0.2, 0.5, 0.7, 1, 2]

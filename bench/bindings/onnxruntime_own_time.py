@@ -3,7 +3,7 @@ hewn's, in the same optimized model, on one thread. Of each node the tenth perce
 as what else the machine does only adds to them; the sessions take turns. Run it by
 
     PYTHONPATH=build/bindings/onnxruntime/python bindings/onnxruntime/tests/python.sh build/onnxruntime \\
-        newest bench/onnxruntime_own_time.py "PP-OCRv4 det"... [--with @nudenet==3.4.2@]
+        newest bench/bindings/onnxruntime_own_time.py "PP-OCRv4 det"... [--with @nudenet==3.4.2@]
 """
 
 import collections
@@ -12,7 +12,7 @@ import pathlib
 import sys
 import tempfile
 
-sys.path.append(str(pathlib.Path(__file__).parents[1] / "bindings/onnxruntime/tests"))
+sys.path.append(str(pathlib.Path(__file__).parents[2] / "bindings/onnxruntime/tests"))
 import common  # noqa: E402
 import numpy as np  # noqa: E402
 import onnxruntime_ep_hewn as hewn  # noqa: E402

@@ -2,7 +2,7 @@
 
 NumPy, PyTorch and ONNX Runtime where they are installed (onnx and onnxruntime for the last). Each
 time is the least of many; the contenders take turns in any order, so that a busy machine meets all
-alike. JSON, docs/measurements/python.json, is what bench/docs.py shows."""
+alike. JSON, docs/measurements/python.json, is what bench/report/docs.py shows."""
 
 import json
 import pathlib

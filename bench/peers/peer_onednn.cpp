@@ -7,7 +7,7 @@
 #include <map>
 #include <oneapi/dnnl/dnnl.hpp>
 
-#include "contender.h"
+#include "../core/contender.h"
 
 namespace hewn_bench {
 namespace {

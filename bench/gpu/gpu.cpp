@@ -29,10 +29,10 @@
 #include <utility>
 #include <vector>
 
-#include "../reference/evaluation.h"
-#include "../reference/variants.h"
+#include "../../reference/evaluation.h"
+#include "../../reference/variants.h"
+#include "../core/problem.h"
 #include "cuda.h"
-#include "problem.h"
 
 namespace {
 

@@ -3,7 +3,7 @@ by the thread's own clock, in short turns: a ratio is the median of the turns' r
 the machine does slows both of a turn. Writes JSON for docs.py; run it by
 
     PYTHONPATH=build/bindings/onnxruntime/python bindings/onnxruntime/tests/python.sh build/onnxruntime \\
-        newest bench/onnxruntime_nodes.py MACHINE docs/measurements/onnxruntime.json
+        newest bench/bindings/onnxruntime_nodes.py MACHINE docs/measurements/onnxruntime.json
 """
 
 import datetime
@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 
-sys.path.append(str(pathlib.Path(__file__).parents[1] / "bindings/onnxruntime/tests"))
+sys.path.append(str(pathlib.Path(__file__).parents[2] / "bindings/onnxruntime/tests"))
 import common  # noqa: E402
 import numpy as np  # noqa: E402
 import onnxruntime as ort  # noqa: E402

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "../reference/operators.h"
-#include "../reference/variants.h"
+#include "../../reference/operators.h"
+#include "../../reference/variants.h"
 
 namespace hewn_bench {
 

@@ -1,6 +1,6 @@
 """PyTorch and Triton on hewn's rows: gpu_peers.py ROWS.jsonl
 
-Prints a row for each way that they have of doing what a row of bench/gpu.cpp does, on the same
+Prints a row for each way that they have of doing what a row of bench/gpu/gpu.cpp does, on the same
 device:
 
 - PyTorch: torch.add, quantize_per_tensor, quantize_per_channel and dequantize, and, beside both

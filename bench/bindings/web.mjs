@@ -1,4 +1,4 @@
-// Speed on an engine of JavaScript: node bench/web.mjs PACKAGE [ELEMENTS]. PACKAGE is the folder of
+// Speed on an engine of JavaScript: node bench/bindings/web.mjs PACKAGE [ELEMENTS]. PACKAGE is the folder of
 // hewn.mjs. Prints a Markdown table: elements/ns of each operator by hewn, by a plain loop with the
 // formula's roundings, which gives the same bits, and by the usual loop, which need not.
 import {resolve} from 'node:path';
