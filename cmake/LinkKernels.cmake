@@ -16,7 +16,7 @@ cmake_policy(PUSH)
 cmake_policy(VERSION 3.16)  # the calling project's may be older
 
 # The lists that a table is compiled from.
-set(HEWN_TABLE_LISTS variants.inc plans.inc plan_knobs.inc targets.inc stages.inc)
+set(HEWN_TABLE_LISTS variants.inc plans.inc plan_knobs.inc targets.inc pass_kernels.inc)
 
 # Where table.cpp and its headers, and where the lists are.
 function(hewn_set_table sources lists)

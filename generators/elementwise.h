@@ -45,10 +45,10 @@ public:
                      {{"masked", Tail::Masked},
                       {"shifted", Tail::Shifted},
                       {"stepped", Tail::Stepped},
-                      {"packed", Tail::Packed}}};
+                      {"narrowed", Tail::Narrowed}}};
     Param<int> unrolled{"unrolled", 0};
     Param<Order> order{
-        "order", Order::Functions, {{"functions", Order::Functions}, {"blocks", Order::Blocks}}};
+        "order", Order::Functions, {{"functions", Order::Functions}, {"batches", Order::Batches}}};
 
 protected:
     using PrefetchDistance = GeneratorInput<int32_t>;
@@ -69,8 +69,8 @@ protected:
 
     // output(x, y) = element.value
     void define(OutputRows &output, const Element &element) {
-        if (tail == Tail::Packed)
-            throw CompileError("tail=packed: this form does not narrow int32 to 8 bits\n");
+        if (tail == Tail::Narrowed)
+            throw CompileError("tail=narrowed: this form does not narrow int32 to 8 bits\n");
         begin(element.widest);
         if (uses(element.value, lane))
             define_lanes(definition_, output, prefetch_, element.value,
@@ -82,7 +82,7 @@ protected:
 
     // output(x, y) = narrowed(row.number, row.zero_point)
     void define(OutputRows &output, const Narrowed &row) {
-        if (tail != Tail::Packed) return define(output, {element_of(row, output.type())});
+        if (tail != Tail::Narrowed) return define(output, {element_of(row, output.type())});
         begin(Float(32));
         define_packs(definition_, output, prefetch_, row);
     }
@@ -93,7 +93,7 @@ protected:
     void define(OutputRows &output, const Blocks &blocks, const Of &of) {
         begin(Float(32));
         if constexpr (std::is_same_v<decltype(of({})), Narrowed>) {
-            if (tail == Tail::Packed)
+            if (tail == Tail::Narrowed)
                 return define_packs_of_blocks(definition_, output, blocks, of);
             define_of_blocks(definition_, output, blocks, [&](const std::vector<Expr> &prepared) {
                 return element_of(of(prepared), output.type());
@@ -156,10 +156,10 @@ private:
     // Refuses knobs that say how the vectors of a step follow each other where it has one alone, or
     // where the other knobs say it.
     void begin(const Type &widest) {
-        if (unrolled && (vector == 1 || tail == Tail::Packed))
+        if (unrolled && (vector == 1 || tail == Tail::Narrowed))
             throw CompileError("unrolled: a step has no several vectors\n");
-        if (order == Order::Blocks && (vector == 1 || tail != Tail::Packed))
-            throw CompileError("order=blocks: a step has no several packed blocks\n");
+        if (order == Order::Batches && (vector == 1 || tail != Tail::Narrowed))
+            throw CompileError("order=batches: a step has no several batches\n");
         definition_.cut = cut();
         definition_.cut.width = width > 0 ? int(width) : this->natural_vector_size(widest);
         definition_.cut.step = vector * definition_.cut.width;

@@ -257,7 +257,7 @@ private:
         const Expr i = cast<uint32_t>(index);
         return select(rows_are_steps(),
                       offset_of_step(varying) + i * Expr(*scalars_.stride[varying][0]),
-                      offsets_of(first_element() + i, kPackedGpuRank)[varying]);
+                      offsets_of(first_element() + i, kContiguousGpuRank)[varying]);
     }
 
     size_t varying_before(size_t input) const {

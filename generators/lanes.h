@@ -32,7 +32,7 @@ inline void define_lanes(Definition &d, OutputRows &output, const Prefetch &pref
                          const Expr &value, bool narrow) {
     const Cut &cut = d.cut;
     if (cut.tail != Tail::Shifted)
-        throw CompileError("this form has tail=shifted, or packed where it narrows, alone\n");
+        throw CompileError("this form has tail=shifted, or narrowed where it narrows, alone\n");
     check_lanes(cut);
     const Expr columns = output.dim(0).extent();
     output(x, y) = undef(output.type());

@@ -9,8 +9,8 @@
 
 #include "numerics_arm.h"
 #include "numerics_wasm.h"
+#include "opaque.h"
 #include "signature.h"
-#include "stage.h"
 
 namespace hewn {
 
@@ -38,7 +38,7 @@ inline Expr to_f32(const Expr &e) {
     if (!e.type().is_float()) require_integer_up_to(32, "to_f32", e.type());
     else require(e.type().bits() <= 32, rule_for("to_f32", "floats of up to 32 bits", e.type()));
     const bool narrow = e.type().is_int_or_uint() && e.type().bits() < 32;
-    return stage(cast<float>(narrow ? cast<int32_t>(e) : e));
+    return opaque(cast<float>(narrow ? cast<int32_t>(e) : e));
 }
 
 // The same of an element that may be f16.
@@ -76,11 +76,11 @@ inline Expr difference_f32(const Expr &e, const Expr &zero_point, const Target &
         // Halide would subtract bytes in 16 bits and widen twice. It does not see that max(z,
         // -2^31) is z.
         const Expr z = llvm_call(Int(32), "llvm.smax.i32", {i32(zero_point), Int(32).min()});
-        return stage(cast<float>(i32(e) - z));
+        return opaque(cast<float>(i32(e) - z));
     }
     require_type("difference_f32 of 32 bits", e.type(), zero_point.type());
-    const Expr high = stage(cast<float>(i32(e >> 16) - i32(zero_point >> 16)));
-    const Expr low = stage(cast<float>(i32(e & 0xffff) - i32(zero_point & 0xffff)));
+    const Expr high = opaque(cast<float>(i32(e >> 16) - i32(zero_point >> 16)));
+    const Expr low = opaque(cast<float>(i32(e & 0xffff) - i32(zero_point & 0xffff)));
     const bool fused = target.has_feature(Target::FMA) || target.arch == Target::ARM;
     return fused ? fma(high, 65536.0f, low) : rounded(rounded(high * 65536.0f) + low);
 }
@@ -109,9 +109,9 @@ inline Expr quantized_by_halves(const Expr &q, const Expr &zero_point, const Typ
     require_type("quantized_by_halves", type, zero_point.type());
     const auto i32 = [](const Expr &e) { return cast<int32_t>(e); };
     const Expr clamped = clamp_keeping_nan(q, -0x1p33f, 0x1p33f),
-               number = stage(select(strict_float(q != q), 0.0f, clamped));
-    const Expr high = stage(i32(rounded(number * 0x1p-16f)));  // toward 0
-    const Expr rest = rounded(number - rounded(stage(cast<float>(high)) * 0x1p16f));
+               number = opaque(select(strict_float(q != q), 0.0f, clamped));
+    const Expr high = opaque(i32(rounded(number * 0x1p-16f)));  // toward 0
+    const Expr rest = rounded(number - rounded(opaque(cast<float>(high)) * 0x1p16f));
     const bool saturates = arm::is_target(target) || wasm::is_target(target);
     const Expr low =
         (saturates ? arm::round_to_int32(rest) : round_to_int32(rest)) + i32(zero_point & 0xffff);

@@ -6,8 +6,8 @@
 
 #include <cstdint>
 
+#include "opaque.h"
 #include "signature.h"
-#include "stage.h"
 
 namespace hewn::arm {
 
@@ -51,7 +51,7 @@ inline Expr difference_f32(const Expr &e, const Expr &zero_point, const Target &
     require_byte("difference_f32", e.type());
     if (!has_f16_arithmetic(target)) {  // usubl, sshll, scvtf
         const Expr z = cast(e.type(), zero_point);
-        return stage(cast<float>(stage(cast<int16_t>(e) - cast<int16_t>(z))));
+        return opaque(cast<float>(opaque(cast<int16_t>(e) - cast<int16_t>(z))));
     }
     // A byte below the exponent of 2^23 is the float 2^23 + byte: tbl and fsub. Faster where tbl is
     // (from Cortex-A75 and A55 on).
@@ -61,7 +61,7 @@ inline Expr difference_f32(const Expr &e, const Expr &zero_point, const Target &
     const auto u8 = [](int value) { return cast<uint8_t>(value); };
     const Expr sum = reinterpret<float>(concat_bits({byte, u8(0), u8(0), u8(0x4B)}));
     const Expr offset = cast<int32_t>(zero_point) + (0x800000 + (is_signed ? 128 : 0));
-    return rounded(sum - stage(cast<float>(offset)));
+    return rounded(sum - opaque(cast<float>(offset)));
 }
 
 // f16(a + b).
@@ -69,7 +69,7 @@ inline Expr sum_f16(const Expr &a, const Expr &b, const Target &target) {
     for (const Expr &e : {a, b}) require_type("sum_f16", Float(16), e.type());
     if (has_f16_arithmetic(target)) return a + b;
     // Adds in f32. canonicalize hides from LLVM that this is one f16 addition, which ARMv8.0 lacks.
-    const Expr sum = rounded(stage(cast<float>(a)) + stage(cast<float>(b)));
+    const Expr sum = rounded(opaque(cast<float>(a)) + opaque(cast<float>(b)));
     return cast<float16_t>(intrinsic(Float(32), "llvm.canonicalize.f32", {sum}));
 }
 

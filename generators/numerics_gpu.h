@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "opaque.h"
 #include "signature.h"
-#include "stage.h"
 
 namespace hewn::gpu {
 

@@ -7,8 +7,8 @@
 
 #include <cstdint>
 
+#include "opaque.h"
 #include "signature.h"
-#include "stage.h"
 
 namespace hewn::wasm {
 
@@ -28,7 +28,7 @@ inline Expr to_f32(const Expr &e) {
     const Expr magnitude = (bits & u32(0x7fff)) << u32(13), sign = (bits & u32(0x8000)) << u32(16);
     const Expr scaled = reinterpret<uint32_t>(rounded(reinterpret<float>(magnitude) * 0x1p112f));
     const Expr highest = select(magnitude >= u32(exponents(31)), u32(power(128)), u32(0));
-    return stage(reinterpret<float>(sign | scaled | highest));
+    return opaque(reinterpret<float>(sign | scaled | highest));
 }
 
 // f16(e), nearest even; NaN stays NaN.

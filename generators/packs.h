@@ -11,16 +11,16 @@
 
 namespace hewn {
 
-// The dimensions of the Funcs below: i, v: a lane and a vector of int32 in a block; j, k, h: a
-// word in its lane of 16 bytes, that lane, a half; b: a block of a step.
+// The dimensions of the Funcs below: i, v: a lane and a vector of int32 in a batch; j, k, h: a
+// word in its lane of 16 bytes, that lane, a half; b: a batch of a step.
 namespace packs {
 inline const Var i{"i"}, v{"v"}, j{"j"}, k{"k"}, h{"h"}, b{"b"};
 }
 
-// Steps of `blocks` blocks, and the Funcs that compute one.
-struct BlockFuncs {
+// Steps of `batches` batches, and the Funcs that compute one.
+struct BatchFuncs {
     Cut cut;
-    int blocks;
+    int batches;
     RDom part;
     Func numbers;
     std::vector<Func> packs, picked, of_row, of_step;  // the last two are zero points
@@ -29,22 +29,22 @@ struct BlockFuncs {
     // The schedule of the part itself, in the shape of `words`.
     void vectorize(Stage stage) const {
         const int lanes = cut.int32_lanes();
-        const RVar block("block"), group("group"), in_block("in_block"), in_group("in_group"),
+        const RVar batch("batch"), group("group"), in_batch("in_batch"), in_group("in_group"),
             quad("quad"), of_quad("of_quad");
-        in_order(stage, part).split(part.x, block, in_block, 4 * lanes).unroll(block);
-        stage.split(in_block, group, in_group, lanes).split(in_group, quad, of_quad, 4);
+        in_order(stage, part).split(part.x, batch, in_batch, 4 * lanes).unroll(batch);
+        stage.split(in_batch, group, in_group, lanes).split(in_group, quad, of_quad, 4);
         stage.vectorize(of_quad).vectorize(quad).vectorize(group);
     }
 
-    // Function by function for all blocks of a step, so that the processor can overlap operations
-    // of different blocks; or, with order=blocks, block by block.
+    // Function by function for all batches of a step, so that the processor can overlap operations
+    // of different batches; or, with order=batches, batch by batch.
     void compute_in(const Func &out) const {
         using namespace hewn::packs;
         const int n = cut.int32_lanes();
         const auto in_step = [&](Func f) {
-            if (cut.order == Order::Blocks && blocks > 1)
-                return f.compute_at(out, RVar("block")).store_in(MemoryType::Stack);
-            return f.compute_at(out, part.y).store_in(MemoryType::Stack).bound(b, 0, blocks);
+            if (cut.order == Order::Batches && batches > 1)
+                return f.compute_at(out, RVar("batch")).store_in(MemoryType::Stack);
+            return f.compute_at(out, part.y).store_in(MemoryType::Stack).bound(b, 0, batches);
         };
         const auto by_vectors = [&](Func f) {
             in_step(f).bound(i, 0, n).bound(v, 0, 4).vectorize(i).unroll(v).unroll(b);
@@ -70,7 +70,7 @@ struct BlockFuncs {
     }
 };
 
-// row(4 i + v) - zero_point of a block of 4 n bytes, each picked, widened and subtracted by one
+// row(4 i + v) - zero_point of a batch of 4 n bytes, each picked, widened and subtracted by one
 // vpdpbusd (docs/lab/architecture.md#a-target-for-one-operator). One factor of its products is
 // unsigned, the other signed.
 template<class Row>
@@ -86,43 +86,43 @@ Func picked_difference(const Row &row, const Expr &zero_point, const Var &first,
     return difference;
 }
 
-// Computes a row, where `fits`, in steps of `blocks` blocks. A block has as many bytes as a vector;
-// the last step overlaps the one before. `units`: of a row of blocks with parameters of their own,
-// which is whole steps.
+// Computes a row, where `fits`, in steps of `batches` batches. A batch has as many bytes as a
+// vector; the last step overlaps the one before. `units`: of a row of blocks with parameters of
+// their own, which is whole steps.
 inline void add_packs(Definition &d, OutputRows &output, const Prefetch &prefetch,
-                      const Narrowed &row, const Expr &of_column, int blocks, const Expr &fits,
+                      const Narrowed &row, const Expr &of_column, int batches, const Expr &fits,
                       bool prefetches, const Unit *units = nullptr) {
     // A pack works within lanes of 16 bytes, so the bytes come out in another order. The Funcs
     // below are indexed in that order, so that LLVM finds the packs of whole vectors, and restores
     // the order with one permutation of the result:
-    // - Element 4 k + l of a block's vector 2 h + w becomes word 4 w + l of lane k of the words'
+    // - Element 4 k + l of a batch's vector 2 h + w becomes word 4 w + l of lane k of the words'
     //   vector h.
     // - Word j of that lane becomes byte 8 h + j of lane k. The upper two lanes of the bytes come
     //   first.
     using namespace hewn::packs;
     const Expr &zero_point = row.zero_point;
-    const int n = d.cut.int32_lanes(), block = 4 * n, step = block * blocks;
+    const int n = d.cut.int32_lanes(), batch = 4 * n, step = batch * batches;
     const bool picks = !row.operands.empty() && d.cut.target.has_feature(Target::AVX512_Zen4);
     const RDom byte(0, 4, "byte");
     const Var first("first");
     Func numbers("numbers"), words("words"), bytes("bytes");
     const Expr columns = output.dim(0).extent();
-    // The promises serve the bounds of a row that has no block. Halide does not see that nothing is
+    // The promises serve the bounds of a row that has no batch. Halide does not see that nothing is
     // accessed then.
     const auto promised = [&](const Expr &column) {
         return unsafe_promise_clamped(column, 0, columns - 1);
     };
-    // The number of the unit that element times * e of block b is in.
+    // The number of the unit that element times * e of batch b is in.
     const auto unit_of = [&](int times, const Expr &e) {
         const int elements = units ? units->elements : 1;
-        return first / step * (step / elements) + (block * b + times * e) / elements;
+        return first / step * (step / elements) + (batch * b + times * e) / elements;
     };
     std::vector<Func> picked, of_row, of_step;
     if (picks) {
         std::vector<Expr> differences;
         for (const Operand &operand : row.operands) {
             const auto element = [&](const Expr &column) {
-                return operand.rows(promised(first + block * b + column), y);
+                return operand.rows(promised(first + batch * b + column), y);
             };
             picked.push_back(picked_difference(element, operand.zero_point, first, byte));
             differences.push_back(to_f32(picked.back()(i, v, b, first, y)));
@@ -130,7 +130,7 @@ inline void add_packs(Definition &d, OutputRows &output, const Prefetch &prefetc
         numbers(i, v, b, first, y) = row.to_int32(differences);
     } else {
         numbers(i, v, b, first, y) =
-            Internal::substitute({{x.name(), promised(first + block * b + n * v + i)},
+            Internal::substitute({{x.name(), promised(first + batch * b + n * v + i)},
                                   {lane.name(), i},
                                   {unit.name(), unit_of(n, v)}},
                                  of_column);
@@ -138,7 +138,7 @@ inline void add_packs(Definition &d, OutputRows &output, const Prefetch &prefetc
     // Zero points of lanes and columns are Funcs of their own, of a row and of a step. If they are
     // gathered beside the words, LLVM permutes everything they meet.
     Expr offset = zero_point;
-    const Expr word = 4 * k + j % 4;  // in vector 2 h + j / 4 of a block
+    const Expr word = 4 * k + j % 4;  // in vector 2 h + j / 4 of a batch
     Func zero_points("zero_points");
     if (uses(zero_point, lane)) {
         zero_points(j, k, h, y) =
@@ -146,7 +146,7 @@ inline void add_packs(Definition &d, OutputRows &output, const Prefetch &prefetc
         of_row = {zero_points};
         offset = zero_points(j, k, h, y);
     } else if (uses(zero_point, x)) {
-        const Expr column = promised(first + block * b + n * (2 * h + j / 4) + word);
+        const Expr column = promised(first + batch * b + n * (2 * h + j / 4) + word);
         zero_points(j, k, h, b, first, y) =
             cast<int16_t>(Internal::substitute(x.name(), column, zero_point));
         of_step = {zero_points};
@@ -161,23 +161,23 @@ inline void add_packs(Definition &d, OutputRows &output, const Prefetch &prefetc
         of_step = {zero_points};
         offset = zero_points(j, k, h, b, first, y);
     }
-    if (prefetches) offset = prefetch.before(offset, first + block * b, block);
+    if (prefetches) offset = prefetch.before(offset, first + batch * b, batch);
     words(j, k, h, b, first, y) =
         offset_int16(numbers(4 * k + j % 4, 2 * h + j / 4, b, first, y), offset);
     bytes(j, h, k, b, first, y) =
         saturating_cast(output.type(), words(j, (k + 2) % (n / 4), h, b, first, y));
 
     const Expr steps = units ? units->steps : select(fits, (columns + step - 1) / step, 0);
-    const RDom part(0, step, 0, steps, "by" + std::to_string(blocks));
+    const RDom part(0, step, 0, steps, "by" + std::to_string(batches));
     const Expr start = units ? part.y * step : min(part.y * step, columns - step),
-               column = part.x % block;
+               column = part.x % batch;
     const Expr element = picks ? column / 4 : column % n,
                of_vector = picks ? column % 4 : column / n;
     output(promised(start + part.x), y) =
         bytes(element % 4 + 4 * (of_vector % 2), of_vector / 2, (element / 4 + 2) % (n / 4),
-              part.x / block, start, y);
-    const BlockFuncs funcs = {d.cut,  blocks, part,    numbers, {words, bytes},
-                              picked, of_row, of_step, byte.x};
+              part.x / batch, start, y);
+    const BatchFuncs funcs = {d.cut,  batches, part,    numbers, {words, bytes},
+                              picked, of_row,  of_step, byte.x};
     d.parts.push_back({part, [funcs](Stage stage) { funcs.vectorize(stage); }});
     d.computed.emplace_back([funcs](const Func &out) { funcs.compute_in(out); });
 }
@@ -187,18 +187,18 @@ inline void define_packs(Definition &d, OutputRows &output, const Prefetch &pref
                          const Narrowed &row) {
     const Expr of_column = row.number_of(d.cut.target);
     const Expr columns = output.dim(0).extent();
-    const int block = 4 * d.cut.int32_lanes(), step = block * d.cut.vector;
+    const int batch = 4 * d.cut.int32_lanes(), step = batch * d.cut.vector;
     const Expr value = narrowed(d.cut, of_column, row.zero_point, output.type());
     const bool by_lane = uses(value, lane);
     if (by_lane) check_lanes(d.cut);
     if (by_lane && d.cut.int32_lanes() < 8)
-        throw CompileError("tail=packed: this form wants vectors of 8 int32 at least\n");
+        throw CompileError("tail=narrowed: this form wants vectors of 8 int32 at least\n");
     output(x, y) = undef(output.type());
-    Expr several = columns >= step, single = columns >= block;
+    Expr several = columns >= step, single = columns >= batch;
     if (d.cut.vector > 1)
         several = several && lies_as(d.layouts.front().substr(0, row.inputs.size()), row.inputs);
-    const auto add = [&](int blocks, const Expr &fits, bool prefetches) {
-        add_packs(d, output, prefetch, row, of_column, blocks, fits, prefetches);
+    const auto add = [&](int batches, const Expr &fits, bool prefetches) {
+        add_packs(d, output, prefetch, row, of_column, batches, fits, prefetches);
     };
     if (prefetch) {
         add(d.cut.vector, several && prefetch.distance > 0, true);
@@ -214,9 +214,9 @@ inline void define_packs(Definition &d, OutputRows &output, const Prefetch &pref
     if (d.cut.has_masks() && !by_lane) {
         Func element("element");
         element(x, y) = value;
-        add_masked(d, output, element, 0, select(columns >= block, 0, columns));
+        add_masked(d, output, element, 0, select(columns >= batch, 0, columns));
     } else {
-        add_short_rows(d, output, value, by_lane ? d.cut.width : 1, block);
+        add_short_rows(d, output, value, by_lane ? d.cut.width : 1, batch);
     }
 }
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "stage.h"
+#include "opaque.h"
 
 namespace hewn {
 
@@ -18,11 +18,11 @@ using Rows = GeneratorInput<Buffer<void, 2>>;
 using OutputRows = GeneratorOutput<Buffer<void, 2>>;
 
 // How to compute a row whose length is no multiple of the step: docs/lab/architecture.md#tails.
-// Shifted and Packed compute some elements twice: their output must not lie in place of an input.
-enum class Tail { Masked, Shifted, Stepped, Packed };
+// Shifted and Narrowed compute some elements twice: their output must not lie in place of an input.
+enum class Tail { Masked, Shifted, Stepped, Narrowed };
 
-// In which order a step of several packed blocks is computed.
-enum class Order { Functions, Blocks };
+// In which order a step of several batches is computed.
+enum class Order { Functions, Batches };
 
 // How rows are cut: the knobs, and what follows from them for the target.
 struct Cut {
@@ -30,7 +30,7 @@ struct Cut {
     Tail tail;
     Order order;
     bool unrolled;
-    int vector;          // how many vectors a step has; of packs, blocks
+    int vector;          // how many vectors a step has; of packs, batches
     int width = 0;       // elements of a vector
     int step = 0;        // elements of a step
     bool plans = false;  // an autoscheduler does, instead of the functions here

@@ -2,8 +2,8 @@
 // along y and the output along x. Extents are multiples of a tile: 16 bytes of rows, `bytes` of
 // columns. The runtime moves the edges.
 #include "../runtime/base/kernel_contract.h"
+#include "opaque.h"
 #include "signature.h"
-#include "stage.h"
 
 namespace {
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 
 from lists.checks import check_lists
 from lists.data_types import FEATURE_LEVELS
-from lists.declarations import Form, Mistake, Operator, Signature, Stage, Target, Transposition, by_name, nearest
-from lists.gpu_stages import STAGES
+from lists.declarations import Form, Mistake, Operator, PassKernel, Signature, Target, Transposition, by_name, nearest
 from lists.operators import OPERATORS
+from lists.pass_kernels import PASS_KERNELS
 from lists.signatures import KERNEL_OPERATORS, signatures_of
 from lists.targets import TARGETS
 from lists.transpositions import TRANSPOSITIONS
@@ -118,20 +118,20 @@ class BuiltTransposition:
 
 
 @dataclass(eq=False)
-class BuiltStage:
-    """A stage, for the lowest target of a kind of GPU."""
+class BuiltPassKernel:
+    """A pass kernel, for the lowest target of a kind of GPU."""
 
-    function: Stage
+    function: PassKernel
     target: Target
     halide_target: str
 
     @property
     def name(self) -> str:
-        return f"stage_{self.function.name}__{self.target.name}"
+        return f"pass_{self.function.name}__{self.target.name}"
 
 
 class Build:
-    """What a build has: operators, signatures, targets, stages, transpositions and variants."""
+    """What a build has: operators, signatures, targets, pass kernels, transpositions and variants."""
 
     def __init__(self, options: Options):
         check_lists()
@@ -155,7 +155,7 @@ class Build:
             raise Mistake(
                 "HEWN_OPERATORS, HEWN_SIGNATURES, HEWN_FEATURE_LEVEL and HEWN_TARGETS leave no variant to build"
             )
-        self.stages = self._resolved_stages()
+        self.pass_kernels = self._resolved_pass_kernels()
         self.transpositions = self._resolved_transpositions()
         self.variants = self._resolved_variants()
 
@@ -241,7 +241,7 @@ class Build:
                 resolved.append(BuiltTransposition(transposition, rank, self.halide_target(target)))
         return resolved
 
-    def _resolved_stages(self) -> list[BuiltStage]:
+    def _resolved_pass_kernels(self) -> list[BuiltPassKernel]:
         built = {
             operator.name
             for operator in self.operators
@@ -253,10 +253,10 @@ class Build:
             if target.device:
                 lowest.setdefault(target.device, target)
         return [
-            BuiltStage(stage, target, self.halide_target(target))
+            BuiltPassKernel(kernel, target, self.halide_target(target))
             for target in lowest.values()
-            for stage in STAGES
-            if built & set(stage.operators)
+            for kernel in PASS_KERNELS
+            if built & set(kernel.operators)
         ]
 
     def _resolved_variants(self) -> list[Variant]:

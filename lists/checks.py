@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from lists.chips import CHIPS
 from lists.data_types import DATA_TYPES, FEATURE_LEVELS
 from lists.declarations import Constraint, Declaration, Knob, Target, by_name
-from lists.gpu_stages import STAGES
 from lists.knobs import CONSTRAINTS, KNOBS
 from lists.onnx_nodes import ONNX_NODES
 from lists.operators import OPERATORS
+from lists.pass_kernels import PASS_KERNELS
 from lists.signatures import KERNEL_OPERATORS, signatures_of
 from lists.targets import TARGETS
 from lists.transpositions import TRANSPOSITIONS
@@ -19,7 +19,7 @@ from lists.transpositions import TRANSPOSITIONS
 
 def check_lists() -> None:
     """Fails at the first declaration that contradicts another one, or names one that does not exist."""
-    for declarations in (DATA_TYPES, OPERATORS, TARGETS, KNOBS, CHIPS, STAGES, TRANSPOSITIONS):
+    for declarations in (DATA_TYPES, OPERATORS, TARGETS, KNOBS, CHIPS, PASS_KERNELS, TRANSPOSITIONS):
         by_name(declarations)
     check_unique(DATA_TYPES, "number")
     check_unique(OPERATORS, "number")
@@ -140,11 +140,11 @@ def check_knobs() -> None:
 
 
 def check_helpers() -> None:
-    for stage in STAGES:
-        for word in stage.operators:
+    for kernel in PASS_KERNELS:
+        for word in kernel.operators:
             operator_name, _, level_name = word.partition("=")
-            stage.must_be("an operator with forms", [operator_name], by_name(KERNEL_OPERATORS))
-            stage.must_be("a feature level", filter(None, [level_name]), FEATURE_LEVELS)
+            kernel.must_be("an operator with forms", [operator_name], by_name(KERNEL_OPERATORS))
+            kernel.must_be("a feature level", filter(None, [level_name]), FEATURE_LEVELS)
     targets = by_name(TARGETS)
     for transposition in TRANSPOSITIONS:
         transposition.must_be("a data type", [transposition.element], by_name(DATA_TYPES))

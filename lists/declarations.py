@@ -473,8 +473,8 @@ class Chip(Declaration):
 
 
 @dataclass(eq=False)
-class Stage(Declaration):
-    """A function that converts elements on a GPU. lists/gpu_stages.py explains the members."""
+class PassKernel(Declaration):
+    """The kernel of a pass on a GPU that is no operator's. lists/pass_kernels.py explains the members."""
 
     name: str
     operators: Sequence[str]

@@ -285,14 +285,14 @@ def transpositions_inc(build: Build) -> str:
     return x_macros("HEWN_TRANSPOSITION", lines)
 
 
-def stages_inc(build: Build) -> str:
-    """HEWN_STAGE(entry, name, device, steps) for each stage of a kind of GPU."""
+def pass_kernels_inc(build: Build) -> str:
+    """HEWN_PASS_KERNEL(entry, name, device, steps) for each pass kernel of a kind of GPU."""
     lines = []
-    for built in build.stages:
+    for built in build.pass_kernels:
         device = f"HEWN_DEVICE_{built.target.device.upper()}"
         words = [wrapper(built.name), built.function.name, device, f"0b0{built.function.steps}"]
-        lines.append(f"HEWN_STAGE({', '.join(words)})")
-    return x_macros("HEWN_STAGE", lines)
+        lines.append(f"HEWN_PASS_KERNEL({', '.join(words)})")
+    return x_macros("HEWN_PASS_KERNEL", lines)
 
 
 # ---- For CMake ----
@@ -317,13 +317,13 @@ def runs_txt(build: Build) -> str:
             f"signature={transposition.function.element}",
             f"bytes={transposition.function.bytes}",
         )
-    for stage in build.stages:
+    for kernel in build.pass_kernels:
         run(
-            stage.name,
-            f"stage_{stage.function.name}",
-            f"target={compiled_for(stage.halide_target)}",
-            *steps_argument(stage.function.steps),
-            device=stage.target.device,
+            kernel.name,
+            f"pass_{kernel.function.name}",
+            f"target={compiled_for(kernel.halide_target)}",
+            *steps_argument(kernel.function.steps),
+            device=kernel.target.device,
         )
     for kernel in build.own_kernels:
         run(
@@ -431,7 +431,7 @@ def all_files(build: Build, settings: Mapping[str, str]) -> dict[str, str]:
         "include/targets.inc": targets_inc(build),
         "include/chips.inc": chips_inc(),
         "include/transpositions.inc": transpositions_inc(build),
-        "include/stages.inc": stages_inc(build),
+        "include/pass_kernels.inc": pass_kernels_inc(build),
         "operators.json": operators_json(),
         "kernels.json": kernels_json(build, settings),
         "runs.txt": runs_txt(build),

@@ -21,7 +21,7 @@ sys.path[0] = str(pathlib.Path(__file__).resolve().parents[1])
 from lists.declarations import Mistake  # noqa: E402
 
 # The modules that are data.
-LISTS = ("chips", "data_types", "gpu_stages", "knobs", "onnx_nodes", "operators", "targets", "transpositions")
+LISTS = ("chips", "data_types", "pass_kernels", "knobs", "onnx_nodes", "operators", "targets", "transpositions")
 # What CMake knows and the tuner needs of a build.
 SETTINGS = ("halide", "halide_library", "source", "tuning", "cc", "objcopy")
 

@@ -27,11 +27,11 @@ KNOBS = [
     Knob(
         "vector",
         [1, 2, 4, 8, 16],
-        "Vectors in a step of the loop. With tail=packed blocks, each of four vectors.",
+        "Vectors in a step of the loop. With tail=narrowed, batches of four vectors.",
     ),
     Knob(
         "tail",
-        ["masked", "shifted", "stepped", "packed"],
+        ["masked", "shifted", "stepped", "narrowed"],
         "How to compute a row that is no multiple of a step.",
     ),
     Knob(
@@ -42,9 +42,8 @@ KNOBS = [
     ),
     Knob(
         "order",
-        ["functions", "blocks"],
-        "Whether a step of several packed blocks is computed function by function for all of them, or block by "
-        "block.",
+        ["functions", "batches"],
+        "Whether a step of several batches is computed function by function for all of them, or batch by batch.",
         kernels="__(reciprocal|columns|repeating|folded|bounded)$",
     ),
     Knob(
@@ -75,10 +74,10 @@ KNOBS = [
         kind="plan",
     ),
     Knob(
-        "stream_block_bytes",
+        "stream_piece_bytes",
         [2048, 1024, 4096, 8192],
-        "Bytes of the widest operand in a block of a streamed output, half of them where several inputs come "
-        "from memory. Long enough for the copy, short enough to be in L1 still when it is copied. Blocks of "
+        "Bytes of the widest operand in a piece of a streamed output, half of them where several inputs come "
+        "from memory. Long enough for the copy, short enough to be in L1 still when it is copied. Pieces of "
         "transposed operands are their tiles instead.",
         kind="plan",
     ),
@@ -101,7 +100,7 @@ KNOBS = [
         [256, 64, 128, 512, 1024],
         "Operators that may replace a division, or leave a clamp to narrowing, do not with fewer elements: "
         "preparing the replacement, and reading the flag that tells whether it was right, takes longer, as do "
-        "short rows in packed blocks. By hand, because the tuner times no such sizes.",
+        "short rows in batches. By hand, because the tuner times no such sizes.",
         kind="plan",
         by_hand=True,
     ),
@@ -117,8 +116,8 @@ KNOBS = [
 ]
 
 CONSTRAINTS = [
-    Constraint("", "unrolled == 0 or (vector > 1 and tail != 'packed')", "A step has no several vectors."),
-    Constraint("", "order == 'functions' or (vector > 1 and tail == 'packed')", "A step has no several packed blocks."),
+    Constraint("", "unrolled == 0 or (vector > 1 and tail != 'narrowed')", "A step has no several vectors."),
+    Constraint("", "order == 'functions' or (vector > 1 and tail == 'narrowed')", "A step has no several batches."),
     Constraint(
         "^add_.*__general$",
         "tail != 'shifted'",
@@ -126,15 +125,15 @@ CONSTRAINTS = [
     ),
     Constraint(
         "^(add|dequantize_linear|quantized_linear_mul)_.*__general$|__divide$",
-        "tail != 'packed'",
+        "tail != 'narrowed'",
         "The form does not narrow int32 to 8 bits.",
     ),
     Constraint(
-        "__arm64_.*__(reciprocal|folded)$", "tail != 'packed'", "ARM narrows by instructions of its own."
+        "__arm64_.*__(reciprocal|folded)$", "tail != 'narrowed'", "ARM narrows by instructions of its own."
     ),
     Constraint(
         "^quantize_.*__repeating$",
-        "tail in ('shifted', 'packed')",
+        "tail in ('shifted', 'narrowed')",
         "The last step of a row of repetitions overlaps the one before.",
     ),
     Constraint(

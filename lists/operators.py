@@ -29,7 +29,7 @@ def float_to_8_bits(signature: Signature) -> bool:
 INTEGERS = "i32 i16 i8 u32 u16 u8"
 SCALES = {"AScaleTensor": "f32", "BScaleTensor": "f32", "OutputScaleTensor": "f32"}
 VNNI = ("avx512_cannonlake", "avx512_zen4")
-# LLVM would join the products of a block's vectors, as they are packed together, and divide them
+# LLVM would join the products of a batch's vectors, as they are packed together, and divide them
 # again, the last first. A Zen 1, whose prefetching follows ascending lines, would be slower
 # (docs/lab/performance.md#ascending-order).
 ASCENDING = {"^f32_.*__x86_64_avx2$": "-disable-vector-combine"}

@@ -11,7 +11,7 @@
 
 namespace hewn_test {
 
-std::vector<int64_t> packed_strides(const std::vector<int64_t> &sizes) {
+std::vector<int64_t> contiguous_strides(const std::vector<int64_t> &sizes) {
     std::vector<int64_t> strides(sizes.size());
     int64_t stride = 1;
     for (size_t d = sizes.size(); d-- > 0; stride *= std::max<int64_t>(sizes[d], 1))

@@ -17,13 +17,13 @@ namespace hewn_test {
 
 constexpr uint8_t SENTINEL = 0xa5;
 
-std::vector<int64_t> packed_strides(const std::vector<int64_t> &sizes);
+std::vector<int64_t> contiguous_strides(const std::vector<int64_t> &sizes);
 int64_t element_count(const std::vector<int64_t> &sizes);
 
 // A tensor without its memory.
 struct Spec {
     hewn_data_type type;
-    std::vector<int64_t> sizes, strides = {}, block_sizes = {};  // no strides: packed
+    std::vector<int64_t> sizes, strides = {}, block_sizes = {};  // no strides: contiguous
 
     // The C view; valid while this object lives.
     hewn_tensor_desc desc() const {
@@ -49,7 +49,7 @@ struct Tensor {
            std::vector<int64_t> tensor_strides, int64_t misalignment = 0,
            std::vector<int64_t> tensor_block_sizes = {});
     Tensor(hewn_data_type data_type, const std::vector<int64_t> &tensor_sizes)
-        : Tensor(data_type, tensor_sizes, packed_strides(tensor_sizes)) {}
+        : Tensor(data_type, tensor_sizes, contiguous_strides(tensor_sizes)) {}
     // A copy would lie elsewhere: with another alignment.
     Tensor(const Tensor &) = delete;
     Tensor &operator=(const Tensor &) = delete;

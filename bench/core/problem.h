@@ -63,7 +63,7 @@ struct Operand {
     int64_t distinct() const;
     // The one dimension it varies along; -1: none.
     int axis() const;
-    // Sizes with 1 where the stride is 0, if that shape is packed row-major; else empty.
+    // Sizes with 1 where the stride is 0, if that shape is contiguous; else empty.
     std::vector<int64_t> packed_shape() const;
     // The elements of a parameter (scale or zero point), widened.
     std::vector<double> values() const;

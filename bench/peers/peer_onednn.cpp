@@ -62,7 +62,7 @@ public:
     }
 
 private:
-    // Repeated dimensions have size 1 and the stride of a packed tensor: with any other stride
+    // Repeated dimensions have size 1 and the stride of a contiguous tensor: with any other stride
     // oneDNN takes its slow reference.
     static memory::desc desc(const Operand &operand) {
         memory::dims sizes = operand.sizes, strides = operand.strides;

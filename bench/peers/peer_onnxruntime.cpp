@@ -71,7 +71,7 @@ public:
                 parameters[py::int_(i)] = std::make_tuple(input.type, input.values());
                 continue;
             }
-            // A transposed tensor is a packed one of the reversed sizes and a Transpose node.
+            // A transposed tensor is a contiguous one of the reversed sizes and a Transpose node.
             std::vector<int64_t> shape = input.packed_shape();
             const bool transposed =
                 shape.empty() && input.strides[0] == 1 && input.strides[1] == input.sizes[0];

@@ -26,7 +26,7 @@ ABOUT = {
     " without it they are broadcast by NumPy's rule.",
     "block_size": "one scale and zero point for so many elements along `axis`{short}.",
     "dtype": "the output's type, as NumPy, PyTorch and their like name it; {default}.",
-    "out": "an array for the result, of any strides without overlap. Else a packed array of `{x}`'s"
+    "out": "an array for the result, of any strides without overlap. Else a contiguous array of `{x}`'s"
     " framework is made.",
     "threads": "the most threads to use; as many as help without it.",
     "variant": "forces a target or one kernel of hewn.variants().",

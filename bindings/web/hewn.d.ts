@@ -10,7 +10,7 @@ export interface TensorDesc {
     dataType: DataType;
     /** Sizes in elements, at most 8; [] is one element. */
     shape: readonly number[];
-    /** In elements; 0 repeats an input's elements. Absent: packed, row-major. */
+    /** In elements; 0 repeats an input's elements. Absent: contiguous, row-major. */
     strides?: readonly number[];
     /** Of a scale or zero point: how many elements of each dimension share one. Absent: 1. */
     blockSizes?: readonly number[];
@@ -110,5 +110,5 @@ export function arrayOf(dataType: DataType): any;
 export function repeated(dataType: DataType, shape: readonly number[]): TensorDesc;
 /** An element for each index of a dimension. */
 export function alongAxis(dataType: DataType, shape: readonly number[], axis: number): TensorDesc;
-/** A packed tensor that is broadcast to a shape by NumPy's rule. */
+/** A contiguous tensor that is broadcast to a shape by NumPy's rule. */
 export function broadcast(desc: TensorDesc, shape: readonly number[]): TensorDesc;

@@ -473,7 +473,7 @@ export function alongAxis(dataType, shape, axis) {
     return {dataType, shape, strides: shape.map((_, d) => (d === axis ? 1 : 0))};
 }
 
-/** A packed tensor that is broadcast to a shape by NumPy's rule. */
+/** A contiguous tensor that is broadcast to a shape by NumPy's rule. */
 export function broadcast({dataType, shape: from}, shape) {
     const strides = shape.map(() => 0), missing = shape.length - from.length;
     for (let d = from.length - 1, step = 1; d >= 0; step *= from[d--]) {

@@ -143,8 +143,8 @@ const aScale = random => f32(2 ** -(random() % 9) * (1 + (random() % 3) / 7));
 function problem(hewn, row, signature, axis, random) {
     const types = typesOf(row, signature), tensors = {};
     for (const {name, role, oneElement} of row.tensors) {
-        const packed = role === 'data' || role === 'output';
-        const desc = packed ? {dataType: types[name], shape: oneElement ? [1, 1] : SHAPE}
+        const contiguous = role === 'data' || role === 'output';
+        const desc = contiguous ? {dataType: types[name], shape: oneElement ? [1, 1] : SHAPE}
             : describe(types[name], oneElement ? undefined : axis);
         const tensor = tensors[name] = hewn.tensor(desc), view = stored(tensor);
         const type = typeOf(types[name]);

@@ -14,7 +14,7 @@ int main() try {
     const std::vector<int64_t> chw = {3, height, width};
     const hewn::TensorDesc pixels = {
         u8, chw, {{1, pitch, 3}}};  // the bytes from one channel, row, column to the next
-    const hewn::TensorDesc planes = {f32, chw};  // no strides: packed
+    const hewn::TensorDesc planes = {f32, chw};  // no strides: contiguous
     const hewn::TensorDesc one_scale = hewn::TensorDesc::broadcast_scalar(f32, chw);
 
     // u8 -> f32 is DEQUANTIZE_LINEAR: (pixel - zero point) * scale, here without a zero point.

@@ -130,7 +130,7 @@ typedef struct hewn_tensor_desc {
     uint32_t dimension_count; /* 0..HEWN_DIMENSION_COUNT_MAX */
     const int64_t *sizes;     /* [dimension_count], in elements, each >= 0; may be NULL at rank 0 */
     const int64_t *strides;   /* [dimension_count], in elements, each >= 0; 0 broadcasts an input;
-                                 NULL: packed, row-major */
+                                 NULL: contiguous, row-major */
     const int64_t *block_sizes; /* [dimension_count], each >= 1; NULL: all 1. A scale or zero point
                                    of QUANTIZE_LINEAR or DEQUANTIZE_LINEAR may have others, from
                                    HEWN_FEATURE_LEVEL_HEWN on: see below */
@@ -138,10 +138,10 @@ typedef struct hewn_tensor_desc {
 
 /* Blocks. Where a scale serves a block of elements of a dimension, as ONNX's block_size says, its
  * description has the input's sizes like any other's, and the block's size: index i of dimension d
- * reads element i / block_sizes[d] of the dimension. strides step from block to block, and packed
- * ones (NULL) are those of ceil(sizes[d] / block_sizes[d]) elements. The last block may be short,
- * in one dimension of an operator. Where both the scale and the zero point have blocks in a
- * dimension, these are equal. */
+ * reads element i / block_sizes[d] of the dimension. strides step from block to block, and
+ * contiguous ones (NULL) are those of ceil(sizes[d] / block_sizes[d]) elements. The last block may
+ * be short, in one dimension of an operator. Where both the scale and the zero point have blocks in
+ * a dimension, these are equal. */
 
 /* Sets *bytes to the bytes from the tensor's first element to the end of its last, which suffice
  * for a binding: (sum((size - 1) / block size * stride) + 1) * element bytes; 0 if empty.

@@ -132,13 +132,13 @@ enum class FeatureLevel : hewn_feature_level {
 };
 
 // hewn_tensor_desc with its own storage. Sizes are outermost first; strides are in elements, 0
-// broadcasts, none: packed.
+// broadcasts, none: contiguous.
 struct TensorDesc {
     // Of the elements.
     DataType data_type = DataType::FLOAT32;
     // In elements, each >= 0.
     std::vector<int64_t> sizes;
-    // In elements, each >= 0; none: packed.
+    // In elements, each >= 0; none: contiguous.
     std::optional<std::vector<int64_t>> strides = std::nullopt;
     // How many elements of each dimension share one of this tensor's, each >= 1; none: 1.
     std::optional<std::vector<int64_t>> block_sizes = std::nullopt;
@@ -148,8 +148,8 @@ struct TensorDesc {
         std::vector<int64_t> zeros(sizes.size(), 0);
         return {data_type, std::move(sizes), std::move(zeros)};
     }
-    // A packed scale or zero point of ceil(sizes / block_sizes) elements, each of which serves a
-    // block of a tensor of these sizes.
+    // A contiguous scale or zero point of ceil(sizes / block_sizes) elements, each of which serves
+    // a block of a tensor of these sizes.
     static TensorDesc in_blocks(DataType data_type, std::vector<int64_t> sizes,
                                 std::vector<int64_t> block_sizes) {
         return {data_type, std::move(sizes), std::nullopt, std::move(block_sizes)};

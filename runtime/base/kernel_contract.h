@@ -24,10 +24,10 @@ constexpr int kGpuStepBytes = 16;
 constexpr int gpu_step_elements(int widest_bytes) { return kGpuStepBytes / widest_bytes; }
 
 // Dimensions that a GPU's form `strided` takes, and those of its specialisation for what real
-// layouts merge to. The form `runs` takes as few where rows are whole steps, and kPackedGpuRank
-// where its tensors by words are packed. Tensors that vary, the output among them, which is the
+// layouts merge to. The form `runs` takes as few where rows are whole steps, and kContiguousGpuRank
+// where its tensors by words are contiguous. Tensors that vary, the output among them, which is the
 // last.
-constexpr int kGpuRank = 8, kFewGpuDimensions = 3, kPackedGpuRank = 2, kGpuOperands = 4;
+constexpr int kGpuRank = 8, kFewGpuDimensions = 3, kContiguousGpuRank = 2, kGpuOperands = 4;
 
 // The form `ranges` writes so many numbers for each of two sides, how far elements reach below 0
 // and above it: those of one block of threads each. `parameters` reads sets of them.

@@ -309,7 +309,7 @@ private:
     int64_t stream_block_elements() const {
         int64_t inputs = 0;
         for (int o = 0; o < output_; o++) inputs += from_memory(o);
-        return knobs_.stream_block_bytes / (inputs > 1 ? 2 * widest_ : widest_);
+        return knobs_.stream_piece_bytes / (inputs > 1 ? 2 * widest_ : widest_);
     }
 
     Box direct_box() const {

@@ -362,7 +362,7 @@ bool reciprocals_pay(const Plan &plan, int32_t slices, bool settled, int64_t ele
     const int64_t sharing = std::max<int64_t>(repeated_boxes(plan, kScale) / slices, 1);
     if (values == 0) return true;
     if (values == 1) return run * plan.rows >= elements;
-    // Rows shorter than a block of the packed narrowing are as slow as dividing. Without
+    // Rows shorter than a batch of the narrowing are as slow as dividing. Without
     // reciprocals all rows of a box are one run, whose scales are gathered once if boxes share
     // them.
     const int64_t least = plan.scratch && sharing > 1 ? elements : elements / 8;

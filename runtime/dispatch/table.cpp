@@ -44,24 +44,24 @@ static const Variant kVariants[] = {
 };
 
 #if HEWN_LINKS_GPUS
-#define HEWN_STAGE(entry, name, device, layout) HEWN_HIDDEN void entry(void);
-#include "stages.inc"
+#define HEWN_PASS_KERNEL(entry, name, device, layout) HEWN_HIDDEN void entry(void);
+#include "pass_kernels.inc"
 #define HEWN_GPU(name) &hewn_gpu_##name
 #else
 #define HEWN_GPU(name) 0
 #endif
 
-static const Stage kStages[] = {
+static const PassKernel kPassKernels[] = {
 #if HEWN_LINKS_GPUS
-#define HEWN_STAGE(entry, name, device, layout) {{#name, entry, 1u << (layout)}, device},
-#include "stages.inc"
+#define HEWN_PASS_KERNEL(entry, name, device, layout) {{#name, entry, 1u << (layout)}, device},
+#include "pass_kernels.inc"
 #endif
     {{0, 0, 0}, HEWN_DEVICE_CPU},
 };
 
 const KernelTable hewn_kernel_table = {
     kVariants,      sizeof kVariants / sizeof kVariants[0],
-    kStages,        {0, HEWN_GPU(cuda), HEWN_GPU(opencl), HEWN_GPU(d3d12)},
+    kPassKernels,   {0, HEWN_GPU(cuda), HEWN_GPU(opencl), HEWN_GPU(d3d12)},
     HEWN_CHOSEN_BY,
 };
 

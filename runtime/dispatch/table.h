@@ -65,18 +65,18 @@ typedef struct Variant {
 } Variant;
 
 // A conversion between passes of a GPU's operator (runtime/gpu/plan.cpp).
-typedef struct Stage {
+typedef struct PassKernel {
     Form form;
     hewn_device_kind device;
-} Stage;
+} PassKernel;
 
 struct GpuApi;  // runtime/gpu/device.h
 
 typedef struct KernelTable {
     const Variant *variants;
     uint32_t variant_count;
-    const Stage *stages;           // up to one whose form has no name
-    const struct GpuApi *gpus[4];  // by hewn_device_kind; null: the CPU, or no kernels for GPUs
+    const PassKernel *pass_kernels;  // up to one whose form has no name
+    const struct GpuApi *gpus[4];    // by hewn_device_kind; null: the CPU, or no kernels for GPUs
     // What chose the kernels, as messages call it; null: all that were built are there.
     const char *chosen_by;
 } KernelTable;

@@ -112,7 +112,7 @@ bool choose_form(GpuPart &part, const Form *form, bool dense) {
 }
 
 // Whether an operand's elements in a box follow one another.
-bool is_packed(const Space &space, const int64_t *extent, int o) {
+bool is_contiguous(const Space &space, const int64_t *extent, int o) {
     int64_t elements = 1;
     for (int d = 0; d < space.rank; d++) {
         if (extent[d] > 1 && space.dims[d].stride[o] != elements) return false;
@@ -129,14 +129,14 @@ bool has_rows_at_steps(const GpuPart &part, const int64_t *extent, int o) {
     return true;
 }
 
-// Whether the part's form by steps serves a box: its operands by words are packed, or have rows of
-// whole steps.
+// Whether the part's form by steps serves a box: its operands by words are contiguous, or have rows
+// of whole steps.
 bool serves(const GpuPart &part, const int64_t *extent) {
     if (!part.form) return false;
     const bool rows = extent[0] % part.step_elements == 0;
-    if (!rows && part.space.rank > kPackedGpuRank) return false;
+    if (!rows && part.space.rank > kContiguousGpuRank) return false;
     for (int o = 0; o < part.space.operands; o++) {
-        if (!(part.by_words >> o & 1) || is_packed(part.space, extent, o)) continue;
+        if (!(part.by_words >> o & 1) || is_contiguous(part.space, extent, o)) continue;
         if (!rows || !has_rows_at_steps(part, extent, o)) return false;
     }
     return true;

@@ -13,10 +13,10 @@ namespace hewn {
 
 namespace {
 
-const Form *stage(const GpuOperator &op, const char *name) {
-    for (const Stage *stage = hewn_kernel_table.stages; stage->form.name; stage++) {
-        if (stage->device == op.device->api->kind && std::strcmp(stage->form.name, name) == 0)
-            return &stage->form;
+const Form *pass_kernel(const GpuOperator &op, const char *name) {
+    for (const PassKernel *kernel = hewn_kernel_table.pass_kernels; kernel->form.name; kernel++) {
+        if (kernel->device == op.device->api->kind && std::strcmp(kernel->form.name, name) == 0)
+            return &kernel->form;
     }
     return nullptr;
 }
@@ -28,21 +28,21 @@ constexpr OperatorInfo kConversionInfo = [] {
     return info;
 }();
 
-// The stages that convert whole bytes to f32 and back, to and from scratch memory; null: there is
-// none. A conversion that shares bytes has "unpack" and "pack".
-struct FloatStages {
+// The pass kernels that convert whole bytes to f32 and back, to and from scratch memory; null:
+// there is none. A conversion that shares bytes has "unpack" and "pack".
+struct FloatKernels {
     hewn_data_type stored;
     const char *load_dense, *load_strided, *store_dense, *store_strided;
 };
-constexpr FloatStages kFloatStages[] = {
+constexpr FloatKernels kFloatKernels[] = {
     {HEWN_DATA_TYPE_FLOAT16, "widen_dense", "widen_strided", "narrow_dense", "narrow_strided"},
     {HEWN_DATA_TYPE_INT32, nullptr, "converted_i32", nullptr, nullptr},
 };
 
-const FloatStages &stages_of(const Tensor &tensor) {
-    const FloatStages *stages = kFloatStages;
-    while (stages->stored != tensor.type) stages++;
-    return *stages;
+const FloatKernels &kernels_of(const Tensor &tensor) {
+    const FloatKernels *kernels = kFloatKernels;
+    while (kernels->stored != tensor.type) kernels++;
+    return *kernels;
 }
 
 // ---- Tensors ----
@@ -73,7 +73,7 @@ bool has_gaps(const Tensor &tensor) {
     return last_of(tensor) + 1 != elements;
 }
 
-// A tensor as kernels take it, in scratch memory: floats packed, bytes with the same strides.
+// A tensor as kernels take it, in scratch memory: floats contiguous, bytes with the same strides.
 Tensor converted(const Problem &problem, const Tensor &original) {
     Tensor tensor = original;
     tensor.type = kernel_type(*problem.info, original);
@@ -177,8 +177,8 @@ private:
                 kConvertedPlace + t);
             return;
         }
-        const FloatStages &stages = stages_of(from);
-        plan_floats(stages.load_dense, stages.load_strided, each_stored(from), t,
+        const FloatKernels &kernels = kernels_of(from);
+        plan_floats(kernels.load_dense, kernels.load_strided, each_stored(from), t,
                     each_stored(converted(problem_, from)), kConvertedPlace + t);
     }
     // The output.
@@ -191,13 +191,13 @@ private:
             set(pass, 1, memory_of(int64_t(to.bytes), HEWN_DATA_TYPE_UINT8), t);
             return;
         }
-        const FloatStages &stages = stages_of(to);
-        plan_floats(stages.store_dense, stages.store_strided, converted(problem_, to),
+        const FloatKernels &kernels = kernels_of(to);
+        plan_floats(kernels.store_dense, kernels.store_strided, converted(problem_, to),
                     kConvertedPlace + t, each_stored(to), t);
     }
     GpuPass &plan_packing(GpuPass::Kind kind, const char *name, const Tensor &packed) {
         GpuPass &pass = add(kind, kConversionInfo);
-        pass.form = stage(op_, name);
+        pass.form = pass_kernel(op_, name);
         pass.conversion = packed.conversion;
         return pass;
     }
@@ -206,8 +206,8 @@ private:
         GpuPass &pass = add(GpuPass::Elements, kConversionInfo);
         set(pass, 0, from, from_place);
         set(pass, 1, to, to_place);
-        pass.form = stage(op_, strided);
-        if (dense) pass.by_steps[0] = stage(op_, dense);
+        pass.form = pass_kernel(op_, strided);
+        if (dense) pass.by_steps[0] = pass_kernel(op_, dense);
         plan_elements(pass, op_.device->api->index_limit);
     }
 
@@ -225,9 +225,9 @@ private:
             pass.by_steps[1] = variant.form("runs");
             break;
         case PassProblem::Quotients:
-            pass.form = stage(op_, precision_of(lowered.problem) == HEWN_PRECISION_FLOAT16
-                                       ? "quotient_f16"
-                                       : "quotient_bf16");
+            pass.form = pass_kernel(op_, precision_of(lowered.problem) == HEWN_PRECISION_FLOAT16
+                                             ? "quotient_f16"
+                                             : "quotient_bf16");
             break;
         case PassProblem::Ranges:
             pass.kind = GpuPass::Ranges;

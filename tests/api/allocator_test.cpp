@@ -67,10 +67,10 @@ std::vector<Problem> problems() {
         result.push_back(make_problem(
             op, types, {4, 30, 3, 5},
             std::vector<std::vector<int64_t>>(free_inputs(op).size(), {1, 4, 600, 120}),
-            packed_strides({4, 30, 3, 5}), random));
+            contiguous_strides({4, 30, 3, 5}), random));
         if (op != HEWN_OPERATOR_QUANTIZE_LINEAR) continue;
         result.push_back(make_problem(op, types, {50, 20}, {{40, 2}, {1, 0}, {1, 0}},
-                                      packed_strides({50, 20}), random));
+                                      contiguous_strides({50, 20}), random));
     }
     for (Problem &problem : result) fill_inputs(problem, random);
     return result;

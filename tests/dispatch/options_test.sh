@@ -89,7 +89,7 @@ check "one that is" hewnk_quantize_linear_f32_u8__x86_64_avx2__reciprocal "$(sha
 configure "-DHEWN_OPERATORS=add"
 check "one operator" "add" "$(names HEWN_VARIANT 1 variants.inc)"
 
-# An older feature level: its types, forms and stages.
+# An older feature level: its types, forms and pass kernels.
 configure -DHEWN_OPERATORS=quantize_linear "-DHEWN_TARGETS=x86_64_avx2;opencl" \
     -DHEWN_FEATURE_LEVEL=3.0
 check "types of level 3.0" "quantize_linear_f32_i8__opencl quantize_linear_f32_i8__x86_64_avx2 \
@@ -98,11 +98,11 @@ quantize_linear_i32_i8__x86_64_avx2 quantize_linear_i32_u8__opencl \
 quantize_linear_i32_u8__x86_64_avx2" "$(variants)"
 check "no form for blocks below 6.3" 0 \
     "$(grep -c 'avx2__blocks' "$scratch/generated/include/variants.inc")"
-check "no stages below 6.3" 0 \
-    "$(grep -c '^HEWN_STAGE' "$scratch/generated/include/stages.inc")"
+check "no pass kernels below 6.3" 0 \
+    "$(grep -c '^HEWN_PASS_KERNEL' "$scratch/generated/include/pass_kernels.inc")"
 configure -DHEWN_OPERATORS=dynamic_quantize_linear -DHEWN_TARGETS=opencl -DHEWN_FEATURE_LEVEL=4.0
-check "an operator's stages at its own level" 4 \
-    "$(grep -c '^HEWN_STAGE' "$scratch/generated/include/stages.inc")"
+check "an operator's pass kernels at its own level" 4 \
+    "$(grep -c '^HEWN_PASS_KERNEL' "$scratch/generated/include/pass_kernels.inc")"
 refused "'quantize_linear_f32_u16' is not known; did you mean quantize_linear_f32_u8?" \
     -DHEWN_SIGNATURES=quantize_linear_f32_u16 \
     -DHEWN_FEATURE_LEVEL=6.2
@@ -160,10 +160,10 @@ mistuned "tuned for the target arm64" 's/"target": "[^"]*"/"target": "arm64"/'
 mistuned "'unroll' is not a knob of add general" '0,/"vector"/s//"unroll"/'
 mistuned "'3' is not a value of the knob vector" '0,/"vector": [0-9]*/s//"vector": 3/'
 mistuned "'order' is not a knob of add_.*__x86_64_avx2__general" \
-    '0,/"vector": [0-9]*/s//"order": "blocks"/'
+    '0,/"vector": [0-9]*/s//"order": "batches"/'
 mistuned "'box_bytes' is not a knob of add general" '0,/"vector": [0-9]*/s//"box_bytes": 65536/'
 mistuned "'tail' is not a knob of quantized_linear_add plan" \
-    's/"reciprocal_elements": [0-9]*/"tail": "packed"/'
+    's/"reciprocal_elements": [0-9]*/"tail": "narrowed"/'
 mistuned "'5000' is not a value of the knob box_bytes" \
     's/"reciprocal_elements": [0-9]*/"box_bytes": 5000/'
 mistuned "'multiply' is not an operator" 's/"quantized_linear_add"/"multiply"/'

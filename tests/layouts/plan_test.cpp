@@ -282,7 +282,7 @@ TEST(Plan, KnobsReachIt) {
     EXPECT_EQ(dense_plan(kElements, knobs).access[2], Access::Stream);
     EXPECT_EQ(dense_plan(kElements, knobs).run_outer * 4, (2 << 10) / 2)
         << "for two inputs from memory";
-    knobs.stream_block_bytes = 8 << 10;
+    knobs.stream_piece_bytes = 8 << 10;
     EXPECT_EQ(dense_plan(kElements, knobs).run_outer * 4, (8 << 10) / 2);
 }
 
@@ -842,7 +842,7 @@ TEST(Plan, RandomLayoutsSumRight) {
         context.uniform = constant ? 0b110 : 0;
         hewn::PlanKnobs knobs = kKnobs;
         knobs.box_bytes = int64_t(16 << 10) << (layout.between(0, 2) ? 0 : layout.between(1, 6));
-        knobs.stream_block_bytes = int64_t(1 << 10) << layout.between(0, 3);
+        knobs.stream_piece_bytes = int64_t(1 << 10) << layout.between(0, 3);
         if (layout.between(0, 1) && !large)
             knobs.stream_bytes = 0;  // no tile is tall beside a streamed output
         if (layout.between(0, 3)) knobs.parallel_bytes = 0;

@@ -244,8 +244,8 @@ TEST(FpMode, InvalidOperations) {
                 for (const int64_t size : shape.sizes) elements *= size;
                 Problem problem = make_problem(
                     HEWN_OPERATOR_QUANTIZE_LINEAR, types, shape.sizes,
-                    {packed_strides(shape.sizes), shape.scale_strides, shape.scale_strides},
-                    packed_strides(shape.sizes), random);
+                    {contiguous_strides(shape.sizes), shape.scale_strides, shape.scale_strides},
+                    contiguous_strides(shape.sizes), random);
                 fill_inputs(problem, random, Scales::ordinary);
                 fill(*problem.inputs[1], [&](int64_t i) { problem.inputs[1]->set(i, SCALE); });
                 for (const float value :

@@ -117,13 +117,13 @@ TEST_P(VariantTest, PerAxis) {
                 if (axis == 1) sizes[3] = pixels;
                 for (const bool scalar_zero_point : {false, true}) {
                     std::vector<std::vector<int64_t>> strides(free_inputs(variant.op()).size(),
-                                                              packed_strides(sizes));
+                                                              contiguous_strides(sizes));
                     for (size_t i = 1; i < strides.size(); i++) {
                         strides[i].assign(4, 0);
                         if (i == 1 || !scalar_zero_point) strides[i][axis] = 1;
                     }
                     Problem problem = make_problem(variant.op(), variant.types(), sizes, strides,
-                                                   packed_strides(sizes), random);
+                                                   contiguous_strides(sizes), random);
                     fill_inputs(problem, random,
                                 random.one_in(4) ? Scales::extraordinary : Scales::ordinary);
                     ASSERT_TRUE(check(problem, variant.name));
@@ -168,12 +168,12 @@ TEST_P(VariantTest, ParametersOfColumns) {
              {shape.sizes.size(), size_t(1),
               size_t(0)}) {  // that it varies along, of the last ones
             std::vector<std::vector<int64_t>> strides(free_inputs(variant.op()).size(),
-                                                      packed_strides(shape.sizes));
+                                                      contiguous_strides(shape.sizes));
             for (size_t i = 1; i < strides.size(); i++) strides[i] = shape.parameter_strides;
             std::fill(strides.back().begin(),
                       strides.back().end() - ptrdiff_t(zero_point_dimensions), 0);
             Problem problem = make_problem(variant.op(), variant.types(), shape.sizes, strides,
-                                           packed_strides(shape.sizes), random);
+                                           contiguous_strides(shape.sizes), random);
             if (left_out(random, 8)) continue;
             for (const Scales scales : scales_for(variant)) {
                 fill_inputs(problem, random, scales);
@@ -214,16 +214,16 @@ TEST_P(VariantTest, Blocks) {
     for (const auto &[sizes, block_sizes] : shapes) {
         std::vector<int64_t> stored = sizes;
         for (size_t d = 0; d < sizes.size(); d++) stored[d] = (sizes[d] - 1) / block_sizes[d] + 1;
-        const std::vector<int64_t> none(sizes.size(), 0), packed = packed_strides(sizes);
+        const std::vector<int64_t> none(sizes.size(), 0), packed = contiguous_strides(sizes);
         for (const int zero_point : {0, 1, 2}) {  // of a block, one, of an element
             if (left_out(random, 6) || (zero_point == 2 && element_count(sizes) > 4096)) continue;
             Problem problem =
                 make_problem(variant.op(), types, sizes, {packed, packed, packed}, packed, random);
             problem.inputs[1].emplace(
-                Tensor(types[1], sizes, packed_strides(stored), 0, block_sizes));
+                Tensor(types[1], sizes, contiguous_strides(stored), 0, block_sizes));
             if (zero_point == 0)
                 problem.inputs[2].emplace(
-                    Tensor(types[2], sizes, packed_strides(stored), 0, block_sizes));
+                    Tensor(types[2], sizes, contiguous_strides(stored), 0, block_sizes));
             if (zero_point == 1) problem.inputs[2].emplace(Tensor(types[2], sizes, none));
             fill_inputs(problem, random,
                         random.one_in(4) ? Scales::extraordinary : Scales::ordinary);
@@ -263,7 +263,7 @@ TEST_P(VariantTest, ParametersOfRows) {
             Problem problem = make_problem(
                 variant.op(), variant.types(), shape.sizes,
                 {shape.x_strides, varying & 1 ? by_row : none, varying & 2 ? by_row : none},
-                packed_strides(shape.sizes), random);
+                contiguous_strides(shape.sizes), random);
             for (const Scales scales : scales_for(variant)) {
                 fill_inputs(problem, random, scales);
                 ASSERT_TRUE(check(problem, variant.name, random.one_in(2) ? 1 : 0))
@@ -287,7 +287,7 @@ TEST_P(VariantTest, ZeroPointsOfRows) {
     const std::vector<int64_t> sizes = {50, 1000, 4};
     Problem problem =
         make_problem(variant.op(), variant.types(), sizes, {{1, 200, 50}, {0, 0, 1}, {4, 0, 1}},
-                     packed_strides(sizes), random);
+                     contiguous_strides(sizes), random);
     for (const Scales scales : scales_for(variant)) {
         fill_inputs(problem, random, scales);
         ASSERT_TRUE(check(problem, variant.name));
@@ -317,7 +317,7 @@ TEST_P(VariantTest, EqualZeroPointsOfColumns) {
         Problem problem =
             make_problem(variant.op(), variant.types(), shape.sizes,
                          {shape.x_strides, shape.parameter_strides, shape.parameter_strides},
-                         packed_strides(shape.sizes), random);
+                         contiguous_strides(shape.sizes), random);
         Tensor &zero_points = *problem.inputs[2];
         const int64_t count = zero_points.span(), row = shape.sizes.back();
         with_type<int32_t, int16_t, int8_t, uint32_t, uint16_t, uint8_t>(
@@ -348,12 +348,12 @@ TEST_P(VariantTest, AcrossRows) {
          {std::pair<int64_t, int64_t>{48, 64}, {5, 32}, {16, 16}, {33, 320}, {64, 24}}) {
         const std::vector<int64_t> sizes = {rows, columns};
         for (uint32_t across = 1; across < 1u << inputs; across++) {
-            std::vector<std::vector<int64_t>> strides(inputs, packed_strides(sizes));
+            std::vector<std::vector<int64_t>> strides(inputs, contiguous_strides(sizes));
             for (size_t i = 0; i < inputs; i++) {
                 if (across >> i & 1) strides[i] = {1, rows};
             }
             Problem problem = make_problem(variant.op(), variant.types(), sizes, strides,
-                                           packed_strides(sizes), random);
+                                           contiguous_strides(sizes), random);
             fill_inputs(problem, random, Scales::ordinary);
             ASSERT_TRUE(check(problem, variant.name));
         }
@@ -557,7 +557,7 @@ TEST_P(VariantTest, Packed) {
             const int64_t kind = random.integer(0, 3);
             const std::vector<int64_t> &scales = kind == 0 ? none : kind == 1 ? rows : columns;
             Problem problem = make_problem(variant.op(), types, sizes,
-                                           {random.one_in(3) ? packed_strides(sizes) : strides,
+                                           {random.one_in(3) ? contiguous_strides(sizes) : strides,
                                             scales, random.one_in(3) ? none : scales},
                                            strides, random);
             for (size_t i = 1; kind == 3 && i < 3; i++)
@@ -622,7 +622,7 @@ TEST_P(VariantTest, Large) {
         if (sizes.size() == 4 && facts(variant.op()).is_linear())
             strides[1] = strides[2] = {0, 1, 0, 0};
         const std::vector<int64_t> output_strides =
-            shape.transposed_output ? std::vector<int64_t>{1, sizes[0]} : packed_strides(sizes);
+            shape.transposed_output ? std::vector<int64_t>{1, sizes[0]} : contiguous_strides(sizes);
         Problem problem =
             make_problem(variant.op(), variant.types(), sizes, strides, output_strides, random);
         fill_inputs(problem, random);
@@ -785,7 +785,7 @@ testing::AssertionResult quantize_specials(const Variant &variant, Random &rando
                                                  const std::vector<Q> &zeros) {
                                 Problem problem = make_problem(variant.op(), types, sizes,
                                                                {x_strides, strides, strides},
-                                                               packed_strides(sizes), random);
+                                                               contiguous_strides(sizes), random);
                                 fill(*problem.inputs[0], [&](int64_t i) {
                                     problem.inputs[0]->set(i, values[size_t(i) % n]);
                                 });

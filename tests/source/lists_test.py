@@ -121,8 +121,8 @@ class ListsTest(unittest.TestCase):
         self.refuses(file, 'device="d3d12"', 'device="d3d"', "target d3d12: 'd3d' is not a device")
         self.refuses(file, 'arch="wasm-32"', 'arch="wasm32"', "'wasm32' is not an arch; expected one of: x86-64")
         self.refuses(file, "    20,", "    10,", "x86_64_avx2: its rank is not above that of x86_64_sse41", "Target(")
-        file = "lists/gpu_stages.py"
-        self.refuses(file, '"dynamic_quantize_linear"]', '"dynamic"]', "'dynamic' is not an operator", "Stage(")
+        file = "lists/pass_kernels.py"
+        self.refuses(file, '"dynamic_quantize_linear"]', '"dynamic"]', "'dynamic' is not an operator", "PassKernel(")
         file = "lists/knobs.py"
         self.refuses(file, '"__blocks$"', '"__block$"', "no kernel matches '__block\\$'")
         self.refuses(file, '"__blocks$"', '"__(blocks$"', "'__\\(blocks\\$' is not a regular expression")

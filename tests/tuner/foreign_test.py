@@ -33,10 +33,10 @@ import hewn_tune  # noqa: E402
 from hewn_tune import benchmark  # noqa: E402
 
 PARAMETERS = {"width": [0, 4, 8, 16, 32, 64], "vector": [1, 2, 4, 8, 16],
-              "tail": ["masked", "shifted", "stepped", "packed"], "ahead": [0, 512, 1024, 2048]}
-CONDITIONS = ["tail != 'packed' or width == 16", "width * vector <= 512"]
+              "tail": ["masked", "shifted", "stepped", "narrowed"], "ahead": [0, 512, 1024, 2048]}
+CONDITIONS = ["tail != 'narrowed' or width == 16", "width * vector <= 512"]
 PRESENT = {"width": 0, "vector": 1, "tail": "masked", "ahead": 0}
-BEST = {"width": 16, "vector": 4, "tail": "packed", "ahead": 1024}
+BEST = {"width": 16, "vector": 4, "tail": "narrowed", "ahead": 1024}
 
 
 def ms(config):

@@ -48,14 +48,14 @@ class Folder(unittest.TestCase):
 
 class SpaceTest(Folder):
     def test_what_a_space_has(self):
-        small = hewn_tune.Space("k", {"tail": ["masked", "packed"], "width": [0, 8, 16]},
-                                ["tail != 'packed' or width == 16"])
+        small = hewn_tune.Space("k", {"tail": ["masked", "narrowed"], "width": [0, 8, 16]},
+                                ["tail != 'narrowed' or width == 16"])
         self.assertEqual(list(small.configurations()),
                          [{"tail": "masked", "width": width} for width in (0, 8, 16)]
-                         + [{"tail": "packed", "width": 16}])
+                         + [{"tail": "narrowed", "width": 16}])
         self.assertEqual(len(small), 4)
-        self.assertTrue(small.valid({"tail": "packed", "width": 16}))
-        for wrong in [{"tail": "packed", "width": 8}, {"tail": "masked", "width": 9},
+        self.assertTrue(small.valid({"tail": "narrowed", "width": 16}))
+        for wrong in [{"tail": "narrowed", "width": 8}, {"tail": "masked", "width": 9},
                       {"tail": "masked"}, {"tail": "masked", "width": 8, "x": 1}]:
             self.assertFalse(small.valid(wrong), wrong)
         with self.assertRaisesRegex(ValueError, "has {'vector'}, which is no knob"):
@@ -65,7 +65,7 @@ class SpaceTest(Folder):
                 hewn_tune.Space("k", {"tail": ["masked"]}, [text])
 
     def test_conditions_take_no_memory_without_bound(self):
-        parameters = {"tail": ["masked", "packed"], "width": [0, 8]}
+        parameters = {"tail": ["masked", "narrowed"], "width": [0, 8]}
         for text in ("'a' * 4000000000 == tail", "(1,) * 4000000000", "width in [0] * 4000000000",
                      "'%4000000000d' % 1 == tail", "tail * 4000000000 == 'a'",
                      "width * (tail and 4000000000)", "'a' + 'b' == tail"):
@@ -183,8 +183,8 @@ class DamagedFileTest(Folder):
 
     def test_random_damage_of_t1(self):
         random, path, readable = Random(1), self.folder / "T1.json", 0
-        space = hewn_tune.Space("k", {"tail": ["masked", "packed"], "width": [0, 8]},
-                                ["width * 2 < 9 or tail == 'packed'"], {"tail": "packed"})
+        space = hewn_tune.Space("k", {"tail": ["masked", "narrowed"], "width": [0, 8]},
+                                ["width * 2 < 9 or tail == 'narrowed'"], {"tail": "narrowed"})
         hewn_tune.write_t1(space, 100, path)
         document = json.loads(path.read_text(encoding="utf-8"))
         for _ in range(2000):

@@ -120,7 +120,7 @@ std::optional<int64_t> element_count(const Sizes &sizes) {
     return count;
 }
 
-Sizes packed_strides(const Sizes &sizes) {
+Sizes contiguous_strides(const Sizes &sizes) {
     Sizes strides(sizes.size(), 0);
     if (element_count(sizes).value_or(0) == 0) return strides;
     int64_t stride = 1;
@@ -146,7 +146,7 @@ Array Array::allocate(std::string name, DataType type, Sizes sizes) {
     array.data.reset(data);
     array.name = std::move(name);
     array.type = type;
-    array.strides = packed_strides(sizes);
+    array.strides = contiguous_strides(sizes);
     array.sizes = std::move(sizes);
     return array;
 }

@@ -54,7 +54,7 @@ std::optional<int64_t> element_count(const Sizes &sizes);
 
 // Row-major strides in elements. All zero for an empty tensor, where strides mean nothing and might
 // overflow.
-Sizes packed_strides(const Sizes &sizes);
+Sizes contiguous_strides(const Sizes &sizes);
 
 struct Array {
     std::string name;  // for messages: the file, or the option and its number

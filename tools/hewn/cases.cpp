@@ -184,7 +184,7 @@ Attributes parse_attributes(const OperatorInfo &op, const json &attrs) {
 void check_packed(const Header &output) {
     if (output.block) throw InputError("output: has 'block'");
     if (!output.strides || element_count(output.shape).value_or(0) == 0) return;
-    const Sizes &strides = *output.strides, due = packed_strides(output.shape);
+    const Sizes &strides = *output.strides, due = contiguous_strides(output.shape);
     bool packed = strides.size() == due.size();
     for (size_t i = 0; packed && i < due.size(); i++)
         packed = output.shape[i] == 1 || strides[i] == due[i];

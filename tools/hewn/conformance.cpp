@@ -95,7 +95,7 @@ Sizes index_of(int64_t i, const Sizes &sizes) {
 bool has_negative_scale(const Case &test, int64_t i) {
     const CaseTensor &scale = test.inputs.at(scale_of_output(*test.op)->name);
     const Sizes index = index_of(i, test.expected.sizes),
-                strides = scale.desc.strides.value_or(packed_strides(scale.desc.sizes)),
+                strides = scale.desc.strides.value_or(contiguous_strides(scale.desc.sizes)),
                 block = scale.desc.block_sizes.value_or(Sizes(index.size(), 1));
     int64_t offset = 0;
     for (size_t d = 0; d < index.size(); d++) offset += index[d] / block[d] * strides[d];

@@ -330,7 +330,7 @@ private:
                 descs.push_back(place_scalar(*operand.array, sizes.size(), name));
             else descs.push_back(layout.parameter(*operand.array, name));
         }
-        descs.push_back(TensorDesc{output_type_, sizes, packed_strides(sizes)});
+        descs.push_back(TensorDesc{output_type_, sizes, contiguous_strides(sizes)});
         for_each_other_output([&](const TensorInfo &tensor, const std::string &) {
             descs.push_back(TensorDesc{due(tensor), Sizes(sizes.size(), 1)});
         });

@@ -2,7 +2,7 @@
 PyTorch and of whatever has DLPack or the buffer protocol, without copies.
 
 Each operator is a function; compile() prepares one for many calls. Strides are any that are not
-negative; new outputs are packed. Functions may be called from any thread, and release the GIL."""
+negative; new outputs are contiguous. Functions may be called from any thread, and release the GIL."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ def _dtype(name: str) -> Any:
     return _DTYPES[name]
 
 def empty(like: Any, shape: tuple[int, ...], dtype: str) -> Any:
-    """A packed array of `like`'s framework; NumPy's if it makes none."""
+    """A contiguous array of `like`'s framework; NumPy's if it makes none."""
     if type(like) is numpy.ndarray:
         return numpy.empty(shape, _dtype(dtype))
     framework = sys.modules.get(type(like).__module__.partition(".")[0])

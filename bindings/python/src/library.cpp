@@ -228,7 +228,7 @@ Operator::Operator(nb::object library, int type, nb::tuple inputs, nb::tuple opt
     try {
         const Arguments given(library_.row(type), inputs, options);
         Problem problem(library_.row(type), given);
-        if (!problem.has_output()) problem.describe_packed_output();
+        if (!problem.has_output()) problem.describe_contiguous_output();
         constants_ = constants_of(problem, constants);
         op_.emplace(
             problem.compile(as_variant(given.variant), as_threads(given.threads), constants_));

@@ -296,7 +296,7 @@ void Problem::take_other_output(size_t i, nb::handle array) {
     take_array(tensors_[i], array, name(i), /*written=*/true);
 }
 
-void Problem::describe_packed_output() {
+void Problem::describe_contiguous_output() {
     Tensor &output = this->output();
     output.kind = Kind::array;
     output.shape = shape_;

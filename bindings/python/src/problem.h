@@ -58,7 +58,7 @@ public:
     void take_output(nb::handle out);
     void take_other_output(size_t i, nb::handle array);
     // One that no array was given for.
-    void describe_packed_output();
+    void describe_contiguous_output();
     hewn::Operator compile(const std::string &variant, int threads,
                            const std::vector<bool> &constants) const;
     // What an operator is compiled for, as bytes.

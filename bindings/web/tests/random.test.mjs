@@ -68,12 +68,12 @@ function randomStrides(sizes) {
 }
 
 const without = (strides, chosen) => strides.map((stride, d) => (chosen(d) ? 0 : stride));
-const packed = sizes => sizes.map((_, d) => count(sizes.slice(d + 1)));
+const contiguous = sizes => sizes.map((_, d) => count(sizes.slice(d + 1)));
 
 function dataDesc(dataType, shape, isOutput) {
     const strides = randomStrides(shape);
     if (isOutput || chance(70)) return strides ? {dataType, shape, strides} : {dataType, shape};
-    return {dataType, shape, strides: without(strides ?? packed(shape), () => chance(40))};
+    return {dataType, shape, strides: without(strides ?? contiguous(shape), () => chance(40))};
 }
 
 function oneElementDesc(dataType, shape, isOutput) {
@@ -95,7 +95,7 @@ function randomBlocks(shape, whole) {
 
 function parameterDesc(dataType, shape, blockSizes) {
     const sizes = shape.map((size, d) => Math.ceil(size / (blockSizes?.[d] ?? 1)));
-    const strides = without(packed(sizes), () => chance(30));
+    const strides = without(contiguous(sizes), () => chance(30));
     const desc = pick([{shape, strides}, {shape, strides}, {shape}, repeated(dataType, shape)]);
     return {...desc, dataType, ...(blockSizes ? {blockSizes} : {})};
 }

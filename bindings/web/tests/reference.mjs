@@ -73,7 +73,7 @@ export function typeOf(dataType) {
 // ---- Layouts ----
 
 export const count = shape => shape.reduce((product, size) => product * size, 1);
-const packedStrides = sizes => sizes.map((_, d) => count(sizes.slice(d + 1)));
+const contiguousStrides = sizes => sizes.map((_, d) => count(sizes.slice(d + 1)));
 
 /** The offset of a tensor's element, in elements, for an index of the operator. */
 export function offsetOf(desc, index) {
@@ -88,13 +88,13 @@ const layouts = new WeakMap();  // of descriptions that nobody changes
 // A dimension of size 1 has no step, whatever the index of a tensor of one element.
 function layoutOf({shape, strides, blockSizes}) {
     const blocks = shape.map((_, d) => blockSizes?.[d] ?? 1);
-    const all = strides ?? packedStrides(shape.map((size, d) => Math.ceil(size / blocks[d])));
+    const all = strides ?? contiguousStrides(shape.map((size, d) => Math.ceil(size / blocks[d])));
     return {blocks, steps: all.map((step, d) => (shape[d] === 1 ? 0 : step))};
 }
 
 /** All indices of a shape. */
 export function* indices(shape) {
-    const steps = packedStrides(shape);
+    const steps = contiguousStrides(shape);
     for (let i = 0, n = count(shape); i < n; i++)
         yield shape.map((size, d) => Math.floor(i / steps[d]) % size);
 }

@@ -78,7 +78,7 @@ def typed(value):
 
 
 class Condition:
-    """A Python expression of knobs, such as "tail != 'packed' or width == 16". `names`: the knobs;
+    """A Python expression of knobs, such as "tail != 'narrowed' or width == 16". `names`: the knobs;
     `numbers`: those that it calculates with, whose values must be whole numbers."""
 
     def __init__(self, text):

@@ -33,7 +33,7 @@ inline std::vector<Var> vars_of(const Expr &e) {
 
 // e in an inlined Func of its own. strict_float rewrites the whole expression tree below it, but
 // stops at a Func. This keeps strict operations and fused multiply-adds apart.
-inline Expr stage(const Expr &e) {
+inline Expr opaque(const Expr &e) {
     const std::vector<Var> vars = vars_of(e);
     Func f;
     f(vars) = e;
@@ -41,7 +41,7 @@ inline Expr stage(const Expr &e) {
 }
 
 // RN(e) for an e of one float operation: neither reassociated nor contracted with its neighbours.
-inline Expr rounded(const Expr &e) { return stage(strict_float(e)); }
+inline Expr rounded(const Expr &e) { return opaque(strict_float(e)); }
 
 // Calls the scalar LLVM intrinsic `name`, for those that Halide cannot emit as vectors. LLVM joins
 // the lanes.
@@ -53,7 +53,7 @@ inline Expr llvm_call(const Type &type, const std::string &name,
 // llvm_call, kept apart from the expressions around it.
 inline Expr intrinsic(const Type &type, const std::string &name,
                       const std::vector<Expr> &arguments) {
-    return stage(llvm_call(type, name, arguments));
+    return opaque(llvm_call(type, name, arguments));
 }
 
 }  // namespace hewn

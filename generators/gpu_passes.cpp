@@ -1,5 +1,5 @@
 // Conversions of elements on GPUs for kernels that do not take them as they are
-// (lists/gpu_stages.py): f16 to and from f32, and quotients, in any layout; sub-byte elements in
+// (lists/pass_kernels.py): f16 to and from f32, and quotients, in any layout; sub-byte elements in
 // the order of their memory.
 #include "gpu.h"
 
@@ -161,12 +161,12 @@ public:
 
 }  // namespace
 
-HALIDE_REGISTER_GENERATOR(WidenDense, stage_widen_dense)
-HALIDE_REGISTER_GENERATOR(WidenStrided, stage_widen_strided)
-HALIDE_REGISTER_GENERATOR(NarrowDense, stage_narrow_dense)
-HALIDE_REGISTER_GENERATOR(NarrowStrided, stage_narrow_strided)
-HALIDE_REGISTER_GENERATOR(ConvertedI32, stage_converted_i32)
-HALIDE_REGISTER_GENERATOR(QuotientF16, stage_quotient_f16)
-HALIDE_REGISTER_GENERATOR(QuotientBf16, stage_quotient_bf16)
-HALIDE_REGISTER_GENERATOR(Unpack, stage_unpack)
-HALIDE_REGISTER_GENERATOR(Pack, stage_pack)
+HALIDE_REGISTER_GENERATOR(WidenDense, pass_widen_dense)
+HALIDE_REGISTER_GENERATOR(WidenStrided, pass_widen_strided)
+HALIDE_REGISTER_GENERATOR(NarrowDense, pass_narrow_dense)
+HALIDE_REGISTER_GENERATOR(NarrowStrided, pass_narrow_strided)
+HALIDE_REGISTER_GENERATOR(ConvertedI32, pass_converted_i32)
+HALIDE_REGISTER_GENERATOR(QuotientF16, pass_quotient_f16)
+HALIDE_REGISTER_GENERATOR(QuotientBf16, pass_quotient_bf16)
+HALIDE_REGISTER_GENERATOR(Unpack, pass_unpack)
+HALIDE_REGISTER_GENERATOR(Pack, pass_pack)

@@ -1,0 +1,26 @@
+"""The list of pass kernels: kernels of passes on a GPU that are no operator's. They convert elements
+that operators' kernels do not take as they are. Each is made by the generator pass_<name>, for the
+lowest chosen target of each kind of GPU.
+
+    operators: the function is built if one of these operators is. For <operator>=<level>, only if
+        the build also has that feature level.
+    steps: as those of a form."""
+
+from lists.declarations import PassKernel
+
+MIXED_FLOATS = ["quantize_linear=hewn", "dequantize_linear=hewn", "dynamic_quantize_linear"]
+BELOW_8_BITS = ["quantize_linear=6.3", "dequantize_linear=6.3"]
+# QUANTIZE_LINEAR's attribute `precision`: quotients, which take the place of the input.
+PRECISION = ["quantize_linear=hewn"]
+
+PASS_KERNELS = [
+    PassKernel("widen_dense", MIXED_FLOATS, steps="1"),
+    PassKernel("narrow_dense", MIXED_FLOATS, steps="1"),
+    PassKernel("widen_strided", MIXED_FLOATS),
+    PassKernel("narrow_strided", MIXED_FLOATS),
+    PassKernel("unpack", BELOW_8_BITS),
+    PassKernel("pack", BELOW_8_BITS),
+    PassKernel("converted_i32", PRECISION),
+    PassKernel("quotient_f16", PRECISION),
+    PassKernel("quotient_bf16", PRECISION),
+]
