@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <hewn/hewn.h>
 
+#include <atomic>
 #include <cstdint>
 #include <vector>
 
@@ -78,6 +79,54 @@ TEST_F(Device, ConstantsAndAbsentTensorsAreLocatedAtOnce) {
         EXPECT_TRUE(at_once({at(0, 32), bound, NONE}, at(16, 8)));
         EXPECT_FALSE(at_once({at(0, 32), bound, at(61, 1)}, at(16, 8))) << "it was absent";
         EXPECT_FALSE(at_once({at(0, 31), bound, NONE}, at(16, 8)));
+    }
+}
+
+// What the boxes of an execution were told, by a stand-in for its kernel.
+std::atomic<int> told_read_next, told_not;
+int note_read_next(hewn::BoxCall &call, halide_buffer_t *) {
+    (call.output_is_read_next ? told_read_next : told_not)++;
+    return 0;
+}
+
+TEST_F(Device, EverySliceIsToldThatTheOutputIsReadNext) {
+    if (runnable_variants("add", "f32").empty()) GTEST_SKIP() << "not in this build";
+    const int64_t elements = 1 << 20;
+    const Spec f32{F32, {elements}};
+    ASSERT_EQ(
+        compile(Description(HEWN_OPERATOR_ADD, {f32.desc(), f32.desc(), f32.desc()}), nullptr, op)
+            .status,
+        HEWN_STATUS_OK);
+    hewn::CpuOperator &cpu = static_cast<hewn::CpuOperator &>(*op);
+    ASSERT_TRUE(cpu.passes()->plan.parallel);
+    cpu.passes()->kernel.call = note_read_next;
+    std::vector<float> tensors(size_t(3 * elements));
+    std::vector<hewn_buffer_binding> bindings;
+    for (int t = 0; t < 3; t++)
+        bindings.push_back({sizeof(hewn_buffer_binding), tensors.data() + t * elements, 0,
+                            uint64_t(elements) * sizeof(float)});
+    for (const bool next : {false, true}) {
+        for (const int32_t threads : {1, 3}) {
+            hewn_execute_options options = {};
+            options.struct_size = sizeof options;
+            options.max_threads = threads;
+            options.output_is_read_next = next;
+            told_read_next = told_not = 0;
+            ASSERT_EQ(
+                hewn_execute(op.get(), bindings.data(), 2, &bindings[2], 1, &options, nullptr),
+                HEWN_STATUS_OK);
+            EXPECT_GE(next ? told_read_next : told_not, threads);
+            EXPECT_EQ(next ? told_not : told_read_next, 0);
+            hewn_bound_operator *bound = nullptr;
+            told_read_next = told_not = 0;
+            ASSERT_EQ(
+                hewn_bind(op.get(), bindings.data(), 2, &bindings[2], 1, &options, &bound, nullptr),
+                HEWN_STATUS_OK);
+            EXPECT_EQ(hewn_run(bound, nullptr), HEWN_STATUS_OK);
+            hewn_destroy_bound_operator(bound);
+            EXPECT_GE(next ? told_read_next : told_not, threads);
+            EXPECT_EQ(next ? told_not : told_read_next, 0);
+        }
     }
 }
 

@@ -380,8 +380,21 @@ int count_folded(const void *context, halide_buffer_t *a, halide_buffer_t *b, in
     return folded_entry(context, a, b, zero_point, of_a, of_b, offset, output);
 }
 
+using ReciprocalKernel = int (*)(const void *context, halide_buffer_t *a, halide_buffer_t *b,
+                                 int32_t zero_point, float of_a, float of_b, int32_t a_zero_point,
+                                 int32_t b_zero_point, float r0, float r1, halide_buffer_t *output);
+ReciprocalKernel reciprocal_entry;
+int reciprocal_calls;
+int count_reciprocal(const void *context, halide_buffer_t *a, halide_buffer_t *b,
+                     int32_t zero_point, float of_a, float of_b, int32_t a_zero_point,
+                     int32_t b_zero_point, float r0, float r1, halide_buffer_t *output) {
+    reciprocal_calls++;
+    return reciprocal_entry(context, a, b, zero_point, of_a, of_b, a_zero_point, b_zero_point, r0,
+                            r1, output);
+}
+
 // With constants an operator searches at compile. It folds those that fit, and nothing that is
-// bound.
+// bound: bound scales that leave no quotient large are multiplied by a reciprocal.
 TEST(Folding, ConstantsAreSettled) {
     const std::vector<Folded> variants = folded_variants();
     if (variants.empty()) GTEST_SKIP() << "no variant of this build that runs here has the form";
@@ -394,12 +407,17 @@ TEST(Folding, ConstantsAreSettled) {
         counting.forms[of.form - of.variant->forms].entry =
             reinterpret_cast<hewn::KernelEntry>(count_folded);
         folded_entry = reinterpret_cast<FoldedKernel>(of.form->entry);
+        hewn::Form *const reciprocal = const_cast<hewn::Form *>(counting.form("reciprocal"));
+        ASSERT_NE(reciprocal, nullptr);
+        reciprocal_entry = reinterpret_cast<ReciprocalKernel>(reciprocal->entry);
+        reciprocal->entry = reinterpret_cast<hewn::KernelEntry>(count_reciprocal);
         for (const Quantization &q :
              {kFitting, kDiffering, Quantization{{0x1p30f, 1, 1}, {3, 7, 5}}}) {
             AllPairs pairs(of, counting, q);
-            folded_calls = 0;
+            folded_calls = reciprocal_calls = 0;
             const std::vector<uint8_t> bound = pairs.execute();
             EXPECT_EQ(folded_calls, 0);
+            EXPECT_EQ(reciprocal_calls, q.scale[0] != 0x1p30f);
             ASSERT_EQ(pairs.settle(allocator), 0);
             EXPECT_EQ(pairs.kernel.settled, nullptr) << "nothing is a constant";
             for (int i : {1, 2, 4, 5, 6, 7}) pairs.problem.inputs[i].constant = true;
