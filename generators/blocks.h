@@ -14,15 +14,15 @@ constexpr int kBlockStep = 4 * kLeastBlock;
 // The number of a unit (below) along a row, in a part's expressions.
 inline const Var unit{"unit"};
 
-// From parameters of which `rows`, if it has one element for all blocks, has a stride of 0.
+// What is computed once for each (`block`, y), from parameters that have an element for each block.
+// Those of `rows` may have one element for all blocks, with a stride of 0.
 struct Prepared {
     std::vector<Expr> values;
     Rows *rows = nullptr;
 };
-// A row of blocks: `count` of kLeastBlock << shift elements. `prepared` is computed once for each
-// (`block`, y), all that read parameters of one number of elements together. Up to `longest_unit`
-// elements the lengths of blocks have a loop each. The knob `vector` is how many times kBlockStep
-// elements a step has.
+// A row of blocks: `count` of kLeastBlock << shift elements. Blocks of up to `longest_unit`
+// elements have a loop for each length; a longer one is several units. The knob `vector` is how
+// many times kBlockStep elements a step has.
 struct Blocks {
     Expr shift, count;
     std::vector<Prepared> prepared;

@@ -91,8 +91,11 @@ protected:
     // Narrowed.
     template<class Of>
     void define(OutputRows &output, const Blocks &blocks, const Of &of) {
+        constexpr bool narrows = std::is_same_v<decltype(of({})), Narrowed>;
+        if (width != 0 || (tail != Tail::Masked && !(narrows && tail == Tail::Narrowed)))
+            throw CompileError("blocks: rows are whole steps, of vectors of 16\n");
         begin(Float(32));
-        if constexpr (std::is_same_v<decltype(of({})), Narrowed>) {
+        if constexpr (narrows) {
             if (tail == Tail::Narrowed)
                 return define_packs_of_blocks(definition_, output, blocks, of);
             define_of_blocks(definition_, output, blocks, [&](const std::vector<Expr> &prepared) {
@@ -132,8 +135,9 @@ protected:
         for (const auto &compute : definition_.computed) compute(out);
     }
 
-    // schedule_lanes: for an input that is read by `lane`, or by `block`. schedule_constants: for
-    // one that has one element a row. schedule_strided: for one by `block`, or with one element.
+    // schedule_lanes: for an input that has an element for each `lane`, or for each `block`.
+    // schedule_constants: for one that has one element a row. schedule_strided: for one that has an
+    // element for each `block`, or one for all.
     void schedule_lanes(Rows &rows) { schedule_parameters(rows, 1); }
     void schedule_constants(Rows &rows) { schedule_parameters(rows, 0); }
     void schedule_strided(Rows &rows) { schedule_parameters(rows, rows.dim(0).stride()); }

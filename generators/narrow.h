@@ -50,7 +50,7 @@ inline std::vector<Expr> differences_of(const Target &target,
 
 // What a kernel of 8-bit outputs computes: narrowed(number, zero_point) for each element.
 struct Narrowed {
-    std::vector<Rows *> inputs;  // a step has `vector` blocks in their most frequent layout
+    std::vector<Rows *> inputs;  // a step has `vector` batches if they lie so, else one
     Expr number, zero_point;
     // Instead of `number`: the operands whose differences it is computed from, so that a target can
     // subtract by other instructions.

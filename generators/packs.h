@@ -17,7 +17,7 @@ namespace packs {
 inline const Var i{"i"}, v{"v"}, j{"j"}, k{"k"}, h{"h"}, b{"b"};
 }
 
-// Steps of `batches` batches, and the Funcs that compute one.
+// Steps of `batches` batches, and the Funcs that compute the batches of a step.
 struct BatchFuncs {
     Cut cut;
     int batches;
@@ -152,12 +152,13 @@ inline void add_packs(Definition &d, OutputRows &output, const Prefetch &prefetc
         of_step = {zero_points};
         offset = zero_points(j, k, h, b, first, y);
     } else if (uses(zero_point, unit)) {
-        const auto of_vector = [&](const Expr &vector) {
+        const auto zero_point_of = [&](const Expr &vector) {
             return Internal::substitute(unit.name(), unit_of(n, vector), zero_point);
         };
         const bool two = units->elements < 2 * n;  // in a vector of words
         zero_points(j, k, h, b, first, y) =
-            two ? select(j / 4 == 0, of_vector(2 * h), of_vector(2 * h + 1)) : of_vector(2 * h);
+            two ? select(j / 4 == 0, zero_point_of(2 * h), zero_point_of(2 * h + 1))
+                : zero_point_of(2 * h);
         of_step = {zero_points};
         offset = zero_points(j, k, h, b, first, y);
     }

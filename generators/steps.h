@@ -61,8 +61,8 @@ inline void add_short_rows(Definition &d, OutputRows &output, const Expr &elemen
     }
 }
 
-// The same for begin <= x < end, in vectors of which the last is masked. Where there are no such
-// columns there are no rows either, so that no row finds that out by itself.
+// output(x, y) = element(x, y) for begin <= x < end, in vectors of which the last is masked. Where
+// there are no such columns there are no rows either, so that no row finds that out by itself.
 inline void add_masked(Definition &d, OutputRows &output, const Func &element, const Expr &begin,
                        const Expr &end) {
     const Expr rows = select(begin < end, output.dim(1).extent(), 0);

@@ -74,8 +74,8 @@ def check_forms() -> None:
             if form.of:
                 form.must_be(f"a form of {form.of}", [form.name], operators[form.of].form)
                 other = operators[form.of].form[form.name]
-                if (other.steps, other.without, other.gpu) != (form.steps, form.without, form.gpu):
-                    form.fail(f"its steps, features and kind of device must be those at {other.where}")
+                if (other.layouts, other.without, other.gpu) != (form.layouts, form.without, form.gpu):
+                    form.fail(f"its layouts, features and kind of device must be those at {other.where}")
             kernels = [name for name in names if name.endswith(f"__{form.name}")]
             if not kernels:
                 form.fail("no kernel has it: no target and signature fit what it needs")

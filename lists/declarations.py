@@ -235,15 +235,15 @@ class Form(Declaration):
     """One way to compute an operator: a compiled function for each of the operator's variants,
     made by the generator <operator>_<form>.
 
-    steps: the ways in which it can be called, the most frequent first. Each has a digit for each
-        input that the generator passes to schedule_rows: 1 if the input steps along the row, 0 if
-        it is constant in the row. Plans use the steps of the operator's first form, whose inputs
+    layouts: of the inputs, the most frequent first. Each has a digit for each input that the
+        generator passes to schedule_rows: 1 if the input varies along the row, 0 if it is one
+        element there. Plans use the layouts of the operator's first form, whose inputs
         are the operands. A GPU's form has digits only for inputs that vary.
     only: the signatures that have the form.
     needs: the form exists only on targets with this feature.
     without: features of a target that the form is compiled without.
     since: the form exists only in builds that have this feature level.
-    of: the operator whose form of the same name has the function. It has the same signature, steps
+    of: the operator whose form of the same name has the function. It has the same signature, layouts
         and knobs. If that operator is built too, the function is built once.
     gpu: the form is for targets with a device, and for no others (generators/gpu.h).
     reached: the problems with which the operator calls it.
@@ -251,7 +251,7 @@ class Form(Declaration):
         compiles a function whose <signature>__<target> matches."""
 
     name: str
-    steps: str = ""
+    layouts: str = ""
     only: Callable[[Signature], bool] | None = None
     needs: str = ""
     without: tuple[str, ...] = ()
@@ -262,7 +262,7 @@ class Form(Declaration):
     llvm_args: Mapping[str, str] = field(default_factory=dict)
 
     def check(self) -> None:
-        self.must_be("a digit of a step", set("".join(self.steps.split())), "01")
+        self.must_be("a digit of a layout", set("".join(self.layouts.split())), "01")
         self.must_compile(self.llvm_args)
         if self.of and self.llvm_args:
             self.fail(f"llvm_args are those of {self.of}")
@@ -478,7 +478,7 @@ class PassKernel(Declaration):
 
     name: str
     operators: Sequence[str]
-    steps: str = ""
+    layouts: str = ""
 
 
 @dataclass(eq=False)

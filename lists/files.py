@@ -200,12 +200,12 @@ def operators_json() -> str:
 
 
 def variants_inc(build: Build) -> str:
-    """HEWN_VARIANT(operator, signature, target, forms), in which HEWN_FORM(entry, form, steps) is a
-    form: the symbol to call, and its steps as a mask."""
+    """HEWN_VARIANT(operator, signature, target, forms), in which HEWN_FORM(entry, form, layouts) is a
+    form: the symbol to call, and its layouts as a mask."""
     lines = []
     for variant in build.variants:
         forms = "".join(
-            f" HEWN_FORM({entry(kernel)}, {kernel.form.name}, {mask(kernel.form.steps)})"
+            f" HEWN_FORM({entry(kernel)}, {kernel.form.name}, {mask(kernel.form.layouts)})"
             for kernel in variant.kernels.values()
         )
         words = [variant.operator.name, str(variant.signature), variant.target.name]
@@ -218,9 +218,9 @@ def entry(kernel: Kernel) -> str:
     return wrapper(kernel.owner.name) if kernel.form.gpu else function(kernel.owner.name)
 
 
-def mask(steps: str) -> str:
-    """The steps of a form as a set of bits: a step's bit is the binary number of its digits."""
-    return " | ".join(f"1u << 0b{step}" for step in steps.split()) or "0"
+def mask(layouts: str) -> str:
+    """The layouts of a form as a set of bits: a layout's bit is the binary number of its digits."""
+    return " | ".join(f"1u << 0b{layout}" for layout in layouts.split()) or "0"
 
 
 def plans_inc(build: Build) -> str:
@@ -286,11 +286,11 @@ def transpositions_inc(build: Build) -> str:
 
 
 def pass_kernels_inc(build: Build) -> str:
-    """HEWN_PASS_KERNEL(entry, name, device, steps) for each pass kernel of a kind of GPU."""
+    """HEWN_PASS_KERNEL(entry, name, device, layout) for each pass kernel of a kind of GPU."""
     lines = []
     for built in build.pass_kernels:
         device = f"HEWN_DEVICE_{built.target.device.upper()}"
-        words = [wrapper(built.name), built.function.name, device, f"0b0{built.function.steps}"]
+        words = [wrapper(built.name), built.function.name, device, f"0b0{built.function.layouts}"]
         lines.append(f"HEWN_PASS_KERNEL({', '.join(words)})")
     return x_macros("HEWN_PASS_KERNEL", lines)
 
@@ -322,7 +322,7 @@ def runs_txt(build: Build) -> str:
             kernel.name,
             f"pass_{kernel.function.name}",
             f"target={compiled_for(kernel.halide_target)}",
-            *steps_argument(kernel.function.steps),
+            *layouts_argument(kernel.function.layouts),
             device=kernel.target.device,
         )
     for kernel in build.own_kernels:
@@ -331,7 +331,7 @@ def runs_txt(build: Build) -> str:
             kernel.generator,
             f"target={compiled_for(kernel.halide_target)}",
             f"signature={kernel.variant.signature}",
-            *steps_argument(kernel.form.steps),
+            *layouts_argument(kernel.form.layouts),
             *(f"{name}={value}" for name, value in kernel.knobs.items()),
             device=kernel.variant.target.device,
             llvm_args=kernel.llvm_args,
@@ -339,8 +339,8 @@ def runs_txt(build: Build) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def steps_argument(steps: str) -> list[str]:
-    return [f"layouts={steps}"] if steps else []
+def layouts_argument(layouts: str) -> list[str]:
+    return [f"layouts={layouts}"] if layouts else []
 
 
 def compiled_for(halide_target: str, *flavour: str) -> str:
@@ -391,7 +391,7 @@ def tuned_kernel(kernel: Kernel) -> dict[str, object]:
         reached["layouts"] = only_form
     return {
         **tuned_form(kernel.variant, kernel.form.name, kernel.halide_target, kernel.knobs),
-        "layouts": kernel.form.steps,
+        "layouts": kernel.form.layouts,
         "llvm_args": kernel.llvm_args,
         "reached": reached,
     }

@@ -4,10 +4,10 @@
 A knob has
     values: all that it may have, the default first.
     meaning: one or more sentences for those who tune.
-    kind: "kernel", a GeneratorParam of hewn::Elementwise (generators/elementwise.h); "gpu", one of
-        the GPUs' generators (generators/gpu.h), which the tuner does not search yet; "plan", a
-        member of hewn::PlanKnobs (runtime/dispatch/knobs.h). In tuning files a plan is one more
-        form of an operator.
+    kind: "kernel", a GeneratorParam of hewn::Elementwise (generators/elementwise.h) or of the
+        operator's generator; "gpu", one of the GPUs' generators (generators/gpu.h), which the tuner
+        does not search yet; "plan", a member of hewn::PlanKnobs (runtime/dispatch/knobs.h). In
+        tuning files a plan is one more form of an operator.
     kernels: a regular expression. Only kernels whose <operator>_<signature>__<target>__<form>
         matches have the knob.
     by_hand: the tuner does not change it.
@@ -70,7 +70,7 @@ KNOBS = [
         "stream_bytes",
         [67108864, 8388608, 16777216, 33554432, 134217728, 268435456, 1073741824],
         "The output is streamed past the caches from this many bytes of all operands on. On AMD's chips they "
-        "must also exceed the last-level cache (runtime/dispatch/chip.h). The largest value is as good as never.",
+        "must also exceed the last-level cache (runtime/cpu/kernel.cpp). The largest value is as good as never.",
         kind="plan",
     ),
     Knob(
@@ -146,5 +146,7 @@ CONSTRAINTS = [
         "width in (0, 8, 16)",
         "A vector holds whole repetitions, and no more elements than the shortest row.",
     ),
-    Constraint("__blocks$", "vector <= 2", "The shortest row is 128 elements, a step 64."),
+    Constraint("__blocks$", "width == 0 and tail in ('masked', 'narrowed')", "Its rows are whole steps."),
+    Constraint("^dequantize_.*__blocks$", "tail != 'narrowed'", "The form does not narrow int32 to 8 bits."),
+    Constraint("__blocks$", "vector <= 2", "The shortest row is 128 elements, and a step is 64 times vector."),
 ]

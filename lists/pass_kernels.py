@@ -4,7 +4,7 @@ lowest chosen target of each kind of GPU.
 
     operators: the function is built if one of these operators is. For <operator>=<level>, only if
         the build also has that feature level.
-    steps: as those of a form."""
+    layouts: as those of a form: 1 of a conversion that takes a row of elements one after the other."""
 
 from lists.declarations import PassKernel
 
@@ -14,8 +14,8 @@ BELOW_8_BITS = ["quantize_linear=6.3", "dequantize_linear=6.3"]
 PRECISION = ["quantize_linear=hewn"]
 
 PASS_KERNELS = [
-    PassKernel("widen_dense", MIXED_FLOATS, steps="1"),
-    PassKernel("narrow_dense", MIXED_FLOATS, steps="1"),
+    PassKernel("widen_dense", MIXED_FLOATS, layouts="1"),
+    PassKernel("narrow_dense", MIXED_FLOATS, layouts="1"),
     PassKernel("widen_strided", MIXED_FLOATS),
     PassKernel("narrow_strided", MIXED_FLOATS),
     PassKernel("unpack", BELOW_8_BITS),

@@ -4,7 +4,6 @@
 #include "../base/error.h"
 #include "../base/system.h"
 #include "../dispatch/chip.h"
-#include "dynamic_quantize_linear.h"
 #include "fp_mode.h"
 #include "operator.h"
 #include "pool.h"
@@ -134,7 +133,7 @@ hewn_status plan_pass(CpuOperator &op, const Outline::Pass &outlined, const Prob
     std::memcpy(pass.places, outlined.lowered->places, sizeof pass.places);
     pass.kernel.problem = &problem;
     if (kHasDynamic && outlined.lowered->kind == PassProblem::Parameters) {
-        pass.call_once = write_parameters;
+        pass.writes_parameters = true;
         return HEWN_STATUS_OK;
     }
     place_operands(outlined.part, problem, pass);
@@ -159,7 +158,7 @@ hewn_status plan_passes(CpuOperator &op, const Outline &outline, const Chip &chi
         HEWN_CHECK(plan_pass(op, outlined, outline.derives ? derived[p] : op.problem, chip,
                              passes[p], error));
     }
-    op.small = outline.pass_count == 1 && !passes->call_once && !passes->plan.parallel &&
+    op.small = outline.pass_count == 1 && !passes->writes_parameters && !passes->plan.parallel &&
                !passes->kernel.large_state;
     return HEWN_STATUS_OK;
 }

@@ -9,8 +9,8 @@ namespace hewn {
 
 namespace {
 
-// Vectors of GCC and Clang, which every target's compiler makes its own instructions of. A word has
-// the elements of one byte, a byte each: all integers are little-endian.
+// Vectors of GCC and Clang, which every target's compiler makes its own instructions of. The
+// elements of one byte are spread over a word, a byte for each: all integers are little-endian.
 typedef uint8_t Bytes4 __attribute__((vector_size(4)));
 typedef uint8_t Bytes8 __attribute__((vector_size(8)));
 typedef uint8_t Bytes __attribute__((vector_size(16)));
@@ -213,16 +213,23 @@ void pack(const StoredElements &elements, int64_t first, int64_t step, int64_t c
 // ---- The table, in the order of kConversions ----
 
 struct Functions {
+    hewn_data_type stored;
     void (*load)(const StoredElements &elements, int64_t first, int64_t step, int64_t count,
                  uint8_t *to);
     void (*store)(const StoredElements &elements, int64_t first, int64_t step, int64_t count,
                   int64_t end, const uint8_t *from);  // null: no output is stored so
 };
 constexpr Functions kFunctions[] = {
-    {unpack, pack}, {unpack, pack},        {unpack, pack},
-    {unpack, pack}, {load_f16, store_f16}, {load_i32, nullptr},
+    {HEWN_DATA_TYPE_UINT4, unpack, pack},          {HEWN_DATA_TYPE_INT4, unpack, pack},
+    {HEWN_DATA_TYPE_UINT2, unpack, pack},          {HEWN_DATA_TYPE_INT2, unpack, pack},
+    {HEWN_DATA_TYPE_FLOAT16, load_f16, store_f16}, {HEWN_DATA_TYPE_INT32, load_i32, nullptr},
 };
-static_assert(sizeof kFunctions / sizeof kFunctions[0] == kConversionCount);
+constexpr bool has_all_conversions() {
+    for (int i = 0; i < kConversionCount; i++)
+        if (kFunctions[i].stored != kConversions[i].stored) return false;
+    return sizeof kFunctions / sizeof kFunctions[0] == kConversionCount;
+}
+static_assert(has_all_conversions());
 
 const Functions &functions_of(const StoredElements &elements) {
     return kFunctions[elements.conversion - kConversions];

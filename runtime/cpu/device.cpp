@@ -60,31 +60,16 @@ hewn_status synchronize(hewn_device &, hewn_error *) { return HEWN_STATUS_OK; }
 
 // ---- The device ----
 
-void *HEWN_CALL allocate_from_system(void *, size_t bytes, size_t alignment) {
-    return allocate_aligned(bytes, alignment);
-}
-void HEWN_CALL deallocate_to_system(void *, void *memory) { deallocate_aligned(memory); }
-
 constexpr Backend kCpu = {compile_for_cpu,      execute_on_cpu, bind_on_cpu,
                           destroy_cpu_operator, destroy_device, allocate_memory,
                           deallocate_memory,    write_memory,   read_memory,
                           synchronize,          nullptr};
 
-constexpr hewn_device kDefaultDevice = {
-    &kCpu, {allocate_from_system, deallocate_to_system, nullptr}, {HEWN_DEVICE_CPU, 0}};
+constexpr hewn_device kDefaultDevice = {&kCpu, kSystemAllocator, {HEWN_DEVICE_CPU, 0}};
 
 }  // namespace
 
 const hewn_device &default_device() { return kDefaultDevice; }
-
-hewn_status read_allocator(hewn_allocate_fn allocate, hewn_deallocate_fn deallocate, void *context,
-                           const char *desc, Allocator *allocator, hewn_error *error) {
-    if (!allocate != !deallocate)
-        return fail(error, HEWN_STATUS_INVALID_ARGUMENT,
-                    "%s: set both allocate and deallocate, or none", desc);
-    *allocator = allocate ? Allocator{allocate, deallocate, context} : kDefaultDevice.allocator;
-    return HEWN_STATUS_OK;
-}
 
 }  // namespace hewn
 

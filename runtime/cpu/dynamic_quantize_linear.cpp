@@ -40,7 +40,7 @@ int call_range(BoxCall &context, halide_buffer_t *operands) {
     box.dim = &two;
     if (const int code = call_kernel(*call.kernel.form, call, &operands[0], &box)) return code;
     for (int i = 0; i < 2 && half; i++) words[i] = bits_of(half_to_float(halves[i]));
-    Range &range = *static_cast<Range *>(call.inputs[1]);
+    Range &range = *static_cast<Range *>(call.tensors[1]);
     raise(range.below, words[0]);
     raise(range.above, words[1]);
     return 0;

@@ -31,14 +31,14 @@ constexpr size_t kStateBytes = 2304, kLargeStateBytes = 33 << 10;
 // One slice of an execution on the CPU.
 struct CpuCall : BoxCall {
     const struct CpuKernel &kernel;
-    void *const *inputs;    // all of the operator's, in order; absent ones point to zeros
+    void *const *tensors;   // all of the pass's, inputs before outputs; absent ones are zeros
     void *large = nullptr;  // kLargeStateBytes, if the kernel asks for them
     bool flushes = false;   // subnormals, at present (FloatingPointMode)
     bool maybe_invalid =
         true;  // the thread's flag of invalid operations may be set (see InvalidOperationFlag)
 
-    CpuCall(const CpuKernel &kernel, void *const *inputs, void *user_context)
-        : BoxCall(user_context), kernel(kernel), inputs(inputs) {}
+    CpuCall(const CpuKernel &kernel, void *const *tensors, void *user_context)
+        : BoxCall(user_context), kernel(kernel), tensors(tensors) {}
 
     // What the operator keeps from box to box: one type for each operator. Made when it is first
     // asked for.
@@ -64,7 +64,7 @@ struct CpuKernel {
     const Problem *problem;
     uint8_t mode;                  // of the operator's ways to run, by its own numbers
     const Form *form;              // serves any box
-    const Form *quick;             // the mode's own, for most boxes; null: it has none
+    const Form *quick;             // the mode's own, for most boxes; null: `form`, or one in own()
     PrefetchShare prefetch_share;  // of the last-level cache, up to which prefetching pays
     int32_t prefetch_distance;     // in elements, for kernels that can prefetch; 0: they do not
     CallBox call;                  // its context is a CpuCall

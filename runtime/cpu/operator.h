@@ -12,8 +12,8 @@ namespace hewn {
 // What a binding of a tensor must fulfil.
 struct BindingRule {
     uint64_t bytes;    // kUnbound: the tensor is absent or a constant, its binding has no buffer
-    uint64_t highest;  // address at which it ends within the address space; 0: at none, for it is
-                       // too large
+    uint64_t highest;  // address at which it still ends within the address space; 0: it is larger
+                       // than that
     uint64_t misaligned;  // bits of an address that must be 0
     uint64_t
         overlapping;  // an input's: at how many addresses it would share a byte with the output
@@ -26,8 +26,8 @@ constexpr uint64_t kUnbound = UINT64_MAX;  // no memory has so many
 // Where the tensors of an execution lie: the inputs in order, then the outputs.
 using Addresses = void *[kMaxTensors];
 
-// A pass: boxes in slices, or one call. Of a problem with a short last block two passes are
-// planned.
+// A pass as it is planned. One of the lowering is two of these where the last block of a dimension
+// is short: the whole blocks have a plan, and the short ones.
 struct CpuPass {
     Plan plan;
     CpuKernel kernel;
@@ -35,14 +35,14 @@ struct CpuPass {
     uint8_t operand_at[kMaxOperands];       // the places of its operands
     int64_t first_bytes[kMaxOperands];      // from the tensor's first element to the pass's
     halide_buffer_t buffers[kMaxOperands];  // what a kernel with assertions looks at; else unused
-    // Null: the pass has boxes. Takes the problem's tensors.
-    void (*call_once)(const Problem &problem, void *const *tensors);
+    bool writes_parameters;                 // that follow from a range, instead of running boxes
 };
 constexpr int kMaxPasses = kMaxPassProblems + kMaxParts - 1;
 
 // Behind it in memory are its passes, then the problems of passes that are not the operator's own.
 struct CpuOperator : hewn_operator {
-    BindingRule inputs[kMaxInputs], output;  // the latter empty where there are several outputs
+    BindingRule inputs[kMaxInputs];
+    BindingRule output;       // all zeros where there are several outputs
     void *fixed[kMaxInputs];  // where inputs that are not bound lie; null of the others
     void *constants;          // the memory of those that are constants
     int32_t pass_count;

@@ -304,9 +304,9 @@ private:
         return std::max<int64_t>(most, 1);
     }
 
-    // Elements of a block of the streamed output. Two inputs from memory share what one alone may
+    // Elements of a piece of the streamed output. Two inputs from memory share what one alone may
     // take (docs/lab/performance.md#streaming).
-    int64_t stream_block_elements() const {
+    int64_t stream_piece_elements() const {
         int64_t inputs = 0;
         for (int o = 0; o < output_; o++) inputs += from_memory(o);
         return knobs_.stream_piece_bytes / (inputs > 1 ? 2 * widest_ : widest_);
@@ -316,7 +316,7 @@ private:
         int64_t bytes = 0;  // moved per element
         for (int o = 0; o < operands_; o++) bytes += dim(0).stride[o] != 0 ? element_bytes(o) : 0;
         const int64_t elements =
-            streams_ ? stream_block_elements() : box_bytes() / bytes / 256 * 256;
+            streams_ ? stream_piece_elements() : box_bytes() / bytes / 256 * 256;
         Box box;
         box.outer = std::min(dim(0).size, elements);
         if (space_.rank > 1 && box.outer == dim(0).size) {

@@ -1,7 +1,6 @@
 // A CPU plan: how an element-wise computation of any layout becomes calls of a rank-2 kernel.
-// Reasons: docs/architecture.md#forms-take-two-dimensions, which also explains the words run, box,
-// slice, scratch, in place and tile. Measurements:
-// docs/lab/performance.md#what-the-plans-decisions-gain.
+// Reasons: docs/architecture.md#forms-take-two-dimensions. Words: docs/glossary.md#plans.
+// Measurements: docs/lab/performance.md#what-the-plans-decisions-gain.
 #pragma once
 
 #include <HalideRuntime.h>

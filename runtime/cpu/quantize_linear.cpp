@@ -211,7 +211,7 @@ Reciprocals settled_reciprocals(const CpuCall &call, const halide_buffer_t &scal
     const Tensor &tensor = call.kernel.problem->inputs[kScale];
     const float *const r0 =
         static_cast<const float *>(call.kernel.settled) +
-        (scale.host - static_cast<const uint8_t *>(call.inputs[kScale])) / tensor.element_bytes;
+        (scale.host - static_cast<const uint8_t *>(call.tensors[kScale])) / tensor.element_bytes;
     return {r0, r0 + tensor.bytes / uint64_t(tensor.element_bytes)};
 }
 

@@ -35,9 +35,9 @@ struct Parameters {
 void read_quantization(const CpuCall &call, Quantization &q) {
     for (int t = 0; t < 3; t++) {
         const int zero_point = kZeroPoints[t];
-        q.scale[t] = read_scale(call.inputs[kScales[t]], HEWN_DATA_TYPE_FLOAT32);
+        q.scale[t] = read_scale(call.tensors[kScales[t]], HEWN_DATA_TYPE_FLOAT32);
         q.zero_point[t] =
-            read_zero_point(call.inputs[zero_point], call.kernel.problem->inputs[zero_point].type);
+            read_zero_point(call.tensors[zero_point], call.kernel.problem->inputs[zero_point].type);
     }
 }
 

@@ -15,11 +15,11 @@ enum { kA, kAScale, kAZeroPoint, kB, kBScale, kBZeroPoint, kOutputScale, kOutput
 constexpr float kBoundedRatio = 0x1p14f;
 
 float scale(const CpuCall &call, int input) {
-    return read_scale(call.inputs[input], HEWN_DATA_TYPE_FLOAT32);
+    return read_scale(call.tensors[input], HEWN_DATA_TYPE_FLOAT32);
 }
 
 int32_t zero_point(const CpuCall &call, int input) {
-    return read_zero_point(call.inputs[input], call.kernel.problem->inputs[input].type);
+    return read_zero_point(call.tensors[input], call.kernel.problem->inputs[input].type);
 }
 
 int call_quantized_mul(BoxCall &context, halide_buffer_t *operands) {

@@ -2,6 +2,7 @@
 #include <atomic>
 
 #include "../base/error.h"
+#include "dynamic_quantize_linear.h"
 #include "operator.h"
 
 namespace hewn {
@@ -25,12 +26,12 @@ __attribute__((noinline)) int run_with_large_state(const Slices &slices, int64_t
     return run_boxes_of(slices.pass, slices.operands, first, last, call);
 }
 
-int run_boxes_of(const Slices &slices, int64_t first, int64_t last, KernelErrors &errors) {
+int run_boxes_of_slice(const Slices &slices, int64_t first, int64_t last, KernelErrors &errors) {
     CpuCall call(slices.pass.kernel, slices.tensors, &errors);
     call.output_is_read_next = slices.executor.output_is_read_next;
     return slices.pass.kernel.large_state
                ? run_with_large_state(slices, first, last, call)
-               : hewn::run_boxes_of(slices.pass, slices.operands, first, last, call);
+               : run_boxes_of(slices.pass, slices.operands, first, last, call);
 }
 
 void HEWN_CALL run_slice(void *argument, int32_t index) {
@@ -41,19 +42,20 @@ void HEWN_CALL run_slice(void *argument, int32_t index) {
     const int64_t first = share * index + (index < rest ? index : rest),
                   last = first + share + (index < rest);
     KernelErrors errors;
-    if (const int code = run_boxes_of(slices, first * together, last * together, errors)) {
+    if (const int code = run_boxes_of_slice(slices, first * together, last * together, errors)) {
         int32_t none = 0;
         if (slices.failed.compare_exchange_strong(none, code)) slices.errors.note(errors.message);
     }
 }
 
-// One pass, with the tensors where its places lie.
+// One pass. `places`: where what they stand for lies.
 hewn_status run_pass(const CpuOperator &op, const CpuPass &pass, void *const *places,
                      const Executor &executor, hewn_error *error) {
-    void *tensors[kMaxTensors], *operands[kMaxOperands] = {};
-    for (int t = 0; t < kMaxTensors; t++) tensors[t] = places[pass.places[t]];
-    if (kHasDynamic && pass.call_once) {
-        pass.call_once(*pass.kernel.problem, tensors);
+    const Problem &problem = *pass.kernel.problem;
+    void *tensors[kMaxTensors] = {}, *operands[kMaxOperands] = {};
+    for (int t = 0; t < tensor_count(*problem.info); t++) tensors[t] = places[pass.places[t]];
+    if (kHasDynamic && pass.writes_parameters) {
+        write_parameters(problem, tensors);
         return HEWN_STATUS_OK;
     }
     for (int o = 0; o < pass.plan.operands; o++)
@@ -88,8 +90,8 @@ void choose_executors(const CpuOperator &op, const hewn_execute_options *options
 hewn_status run_passes(const CpuOperator &op, const Addresses &addresses,
                        const Executors &executors, hewn_error *error) {
     alignas(64) uint8_t ranges[64] = {};  // begins as zeros, of executions at once each has its own
-    void *places[kPlaces];
-    __builtin_memcpy(places, addresses, sizeof addresses);
+    void *places[kPlaces] = {};
+    for (int t = 0; t < tensor_count(*op.problem.info); t++) places[t] = addresses[t];
     places[kRangesPlace] = ranges;
     for (int p = 0; p < op.pass_count; p++)
         HEWN_CHECK(run_pass(op, op.passes()[p], places, executors[p], error));

@@ -70,6 +70,10 @@ struct BestDevice {
 // Loads the driver at the first call. What it gives lives as long as the library.
 const BestDevice &best_device(hewn_device_kind kind);
 
+// Memory of the C library.
+void *HEWN_CALL allocate_from_system(void *, size_t bytes, size_t alignment);
+void HEWN_CALL deallocate_to_system(void *, void *memory);
+constexpr Allocator kSystemAllocator = {allocate_from_system, deallocate_to_system, nullptr};
 // The hooks of a device's description: both, or the C library's for none.
 hewn_status read_allocator(hewn_allocate_fn allocate, hewn_deallocate_fn deallocate, void *context,
                            const char *desc, Allocator *allocator, hewn_error *error);

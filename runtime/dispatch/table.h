@@ -64,7 +64,7 @@ typedef struct Variant {
 #endif
 } Variant;
 
-// A conversion between passes of a GPU's operator (runtime/gpu/plan.cpp).
+// The kernel of a pass on a GPU that is no operator's (lists/pass_kernels.py).
 typedef struct PassKernel {
     Form form;
     hewn_device_kind device;

@@ -12,105 +12,6 @@ namespace hewn {
 
 namespace {
 
-// ---- Boxes ----
-
-// Whether all of a box's indices, of elements and of 32-bit words, stay below `limit`.
-bool addressable(const Space &space, const int64_t *extent, int64_t limit) {
-    int64_t elements = 1;
-    for (int d = 0; d < space.rank; d++) {
-        if (__builtin_mul_overflow(elements, extent[d], &elements) || elements >= limit)
-            return false;
-    }
-    for (int o = 0; o < space.operands; o++) {
-        const int64_t words = space.element_bytes[o] > 4 ? space.element_bytes[o] / 4 : 1;
-        int64_t span = 1;
-        for (int d = 0; d < space.rank; d++)
-            span += (extent[d] - 1) * space.dims[d].stride[o];  // of a tensor: below 2^63
-        if (span >= limit / words) return false;
-    }
-    return true;
-}
-
-// One index of the dimensions beyond those that kernels have, the outermost. Halves the dimension
-// that reaches furthest until the box is addressable. Halves keep the alignment of 64 elements.
-void choose_extents(GpuPart &part, int64_t limit) {
-    const Space &space = part.space;
-    for (int d = 0; d < space.rank; d++) part.extent[d] = d < kGpuRank ? space.dims[d].size : 1;
-    while (!addressable(space, part.extent, limit)) {
-        int widest = 0;
-        int64_t furthest_of_all = 0;
-        for (int d = 0; d < space.rank; d++) {
-            int64_t furthest = part.extent[d];
-            for (int o = 0; o < space.operands; o++) {
-                const int64_t along = (part.extent[d] - 1) * space.dims[d].stride[o];
-                if (along > furthest) furthest = along;
-            }
-            if (part.extent[d] > 1 && furthest >= furthest_of_all) {
-                widest = d;
-                furthest_of_all = furthest;
-            }
-        }
-        int64_t half = part.extent[widest] - part.extent[widest] / 2;
-        if (half > 64) half = (half + 63) / 64 * 64;
-        part.extent[widest] = half;
-    }
-}
-
-// ---- Transpositions ----
-
-// Where an operand lies across the output's rows, neighbouring threads take strips of rows instead
-// of rows, so that they meet in both: dimension 0 in pieces, of which dimension 1 has all before
-// the next.
-void cut_across_rows(Space &space) {
-    constexpr int64_t kPiece = 16;
-    if (space.rank != 2) return;
-    const Dimension along = space.dims[0], across = space.dims[1];
-    if (along.size % kPiece || along.size == kPiece) return;
-    bool lies_across = false;
-    for (int o = 0; o < space.operands; o++)
-        lies_across |= across.stride[o] == 1 && along.stride[o] > 1;
-    if (!lies_across) return;
-    space.rank = 3;
-    space.dims[0].size = kPiece;
-    space.dims[2] = along;
-    space.dims[2].size = along.size / kPiece;
-    for (int o = 0; o < space.operands; o++) space.dims[2].stride[o] = along.stride[o] * kPiece;
-}
-
-// ---- Forms ----
-
-// The operands that a form by steps takes by words, a bit each: the inputs with digit 1 in its one
-// layout, and the output.
-uint32_t operands_by_words(const Form &form, int inputs) {
-    uint32_t operands = 1u << inputs;
-    const int layout = __builtin_ctz(form.layouts);
-    for (int o = 0; o < inputs; o++) operands |= uint32_t(layout >> (inputs - 1 - o) & 1) << o;
-    return operands;
-}
-
-// Gives the part that form by steps if its operands' strides along the first dimension are those
-// that it serves.
-bool choose_form(GpuPart &part, const Form *form, bool dense) {
-    const Space &space = part.space;
-    if (!form || space.rank > (dense ? 1 : kFewGpuDimensions)) return false;
-    const uint32_t by_words = operands_by_words(*form, space.operands - 1);
-    int32_t widest = 0;
-    for (int o = 0; o < space.operands; o++) {
-        const int64_t stride = space.dims[0].stride[o];
-        if (by_words >> o & 1) {
-            if (stride != 1) return false;
-            widest = std::max(widest, space.element_bytes[o]);
-        } else if (dense && stride != 0) {
-            return false;
-        }
-    }
-    part.form = form;
-    part.dense = dense;
-    part.by_words = by_words;
-    part.step_elements = gpu_step_elements(widest);
-    return true;
-}
-
 // Whether an operand's elements in a box follow one another.
 bool is_contiguous(const Space &space, const int64_t *extent, int o) {
     int64_t elements = 1;
@@ -332,31 +233,6 @@ int for_each_box(const GpuPart &part, const Run &run) {
 }
 
 }  // namespace
-
-void plan_elements(GpuPass &pass, int64_t index_limit) {
-    const Tensor *operands[kMaxOperands];
-    const int count = list_operands(pass.problem, operands);
-    Part parts[kMaxParts];
-    pass.part_count = split_blocks(operands, count, parts);
-    for (int p = 0; p < pass.part_count; p++) {
-        GpuPart &part = pass.parts[p];
-        static_cast<Part &>(part) = parts[p];
-        cut_across_rows(part.space);
-        choose_extents(part, index_limit);
-        for (int f = 0; f < 2 && !part.form; f++) choose_form(part, pass.by_steps[f], f == 0);
-    }
-}
-
-int32_t plan_ranges(GpuPass &pass, const Tensor &input, int64_t index_limit) {
-    GpuPart &part = pass.parts[0];
-    pass.part_count = 1;
-    part.space = range_space(input);
-    choose_extents(part, index_limit);
-    int64_t boxes = 1;
-    for (int d = 0; d < part.space.rank; d++)
-        boxes *= (part.space.dims[d].size + part.extent[d] - 1) / part.extent[d];
-    return int32_t(boxes);
-}
 
 namespace {
 

@@ -61,11 +61,6 @@ struct GpuOperator : hewn_operator {
 // are set.
 hewn_status plan_passes(GpuOperator &op, hewn_error *error);
 
-// Chooses forms and boxes of a pass over elements.
-void plan_elements(GpuPass &pass, int64_t index_limit);
-// Boxes of the first pass of DYNAMIC_QUANTIZE_LINEAR. Returns how many.
-int32_t plan_ranges(GpuPass &pass, const Tensor &input, int64_t index_limit);
-
 // Loads every kernel that a pass may need into call.pass; `call` prepares. 0, or generated code's
 // code for a failure.
 int load_kernels(GpuCall &call);

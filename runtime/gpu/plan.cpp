@@ -39,6 +39,17 @@ constexpr FloatKernels kFloatKernels[] = {
     {HEWN_DATA_TYPE_INT32, nullptr, "converted_i32", nullptr, nullptr},
 };
 
+constexpr bool has_all_conversions() {
+    for (const Conversion &conversion : kConversions) {
+        bool has = conversion.shares_bytes();
+        for (const FloatKernels &kernels : kFloatKernels)
+            has |= kernels.stored == conversion.stored;
+        if (!has) return false;
+    }
+    return true;
+}
+static_assert(has_all_conversions());
+
 const FloatKernels &kernels_of(const Tensor &tensor) {
     const FloatKernels *kernels = kFloatKernels;
     while (kernels->stored != tensor.type) kernels++;
@@ -94,6 +105,130 @@ Tensor each_stored(Tensor tensor) {
     return tensor;
 }
 
+// ---- Boxes ----
+
+// Whether all of a box's indices, of elements and of 32-bit words, stay below `limit`.
+bool addressable(const Space &space, const int64_t *extent, int64_t limit) {
+    int64_t elements = 1;
+    for (int d = 0; d < space.rank; d++) {
+        if (__builtin_mul_overflow(elements, extent[d], &elements) || elements >= limit)
+            return false;
+    }
+    for (int o = 0; o < space.operands; o++) {
+        const int64_t words = space.element_bytes[o] > 4 ? space.element_bytes[o] / 4 : 1;
+        int64_t span = 1;
+        for (int d = 0; d < space.rank; d++)
+            span += (extent[d] - 1) * space.dims[d].stride[o];  // of a tensor: below 2^63
+        if (span >= limit / words) return false;
+    }
+    return true;
+}
+
+// One index of the dimensions beyond those that kernels have, the outermost. Halves the dimension
+// that reaches furthest until the box is addressable. Halves keep the alignment of 64 elements.
+void choose_extents(GpuPart &part, int64_t limit) {
+    const Space &space = part.space;
+    for (int d = 0; d < space.rank; d++) part.extent[d] = d < kGpuRank ? space.dims[d].size : 1;
+    while (!addressable(space, part.extent, limit)) {
+        int widest = 0;
+        int64_t furthest_of_all = 0;
+        for (int d = 0; d < space.rank; d++) {
+            int64_t furthest = part.extent[d];
+            for (int o = 0; o < space.operands; o++) {
+                const int64_t along = (part.extent[d] - 1) * space.dims[d].stride[o];
+                if (along > furthest) furthest = along;
+            }
+            if (part.extent[d] > 1 && furthest >= furthest_of_all) {
+                widest = d;
+                furthest_of_all = furthest;
+            }
+        }
+        int64_t half = part.extent[widest] - part.extent[widest] / 2;
+        if (half > 64) half = (half + 63) / 64 * 64;
+        part.extent[widest] = half;
+    }
+}
+
+// ---- Transpositions ----
+
+// Where an operand lies across the output's rows, neighbouring threads take strips of rows instead
+// of rows, so that they meet in both: dimension 0 in pieces, of which dimension 1 has all before
+// the next.
+void cut_across_rows(Space &space) {
+    constexpr int64_t kPiece = 16;
+    if (space.rank != 2) return;
+    const Dimension along = space.dims[0], across = space.dims[1];
+    if (along.size % kPiece || along.size == kPiece) return;
+    bool lies_across = false;
+    for (int o = 0; o < space.operands; o++)
+        lies_across |= across.stride[o] == 1 && along.stride[o] > 1;
+    if (!lies_across) return;
+    space.rank = 3;
+    space.dims[0].size = kPiece;
+    space.dims[2] = along;
+    space.dims[2].size = along.size / kPiece;
+    for (int o = 0; o < space.operands; o++) space.dims[2].stride[o] = along.stride[o] * kPiece;
+}
+
+// ---- Forms ----
+
+// The operands that a form by steps takes by words, a bit each: the inputs with digit 1 in its one
+// layout, and the output.
+uint32_t operands_by_words(const Form &form, int inputs) {
+    uint32_t operands = 1u << inputs;
+    const int layout = __builtin_ctz(form.layouts);
+    for (int o = 0; o < inputs; o++) operands |= uint32_t(layout >> (inputs - 1 - o) & 1) << o;
+    return operands;
+}
+
+// Gives the part that form by steps if its operands' strides along the first dimension are those
+// that it serves.
+bool choose_form(GpuPart &part, const Form *form, bool dense) {
+    const Space &space = part.space;
+    if (!form || space.rank > (dense ? 1 : kFewGpuDimensions)) return false;
+    const uint32_t by_words = operands_by_words(*form, space.operands - 1);
+    int32_t widest = 0;
+    for (int o = 0; o < space.operands; o++) {
+        const int64_t stride = space.dims[0].stride[o];
+        if (by_words >> o & 1) {
+            if (stride != 1) return false;
+            widest = std::max(widest, space.element_bytes[o]);
+        } else if (dense && stride != 0) {
+            return false;
+        }
+    }
+    part.form = form;
+    part.dense = dense;
+    part.by_words = by_words;
+    part.step_elements = gpu_step_elements(widest);
+    return true;
+}
+
+void plan_elements(GpuPass &pass, int64_t index_limit) {
+    const Tensor *operands[kMaxOperands];
+    const int count = list_operands(pass.problem, operands);
+    Part parts[kMaxParts];
+    pass.part_count = split_blocks(operands, count, parts);
+    for (int p = 0; p < pass.part_count; p++) {
+        GpuPart &part = pass.parts[p];
+        static_cast<Part &>(part) = parts[p];
+        cut_across_rows(part.space);
+        choose_extents(part, index_limit);
+        for (int f = 0; f < 2 && !part.form; f++) choose_form(part, pass.by_steps[f], f == 0);
+    }
+}
+
+int32_t plan_ranges(GpuPass &pass, const Tensor &input, int64_t index_limit) {
+    GpuPart &part = pass.parts[0];
+    pass.part_count = 1;
+    part.space = range_space(input);
+    choose_extents(part, index_limit);
+    int64_t boxes = 1;
+    for (int d = 0; d < part.space.rank; d++)
+        boxes *= (part.space.dims[d].size + part.extent[d] - 1) / part.extent[d];
+    return int32_t(boxes);
+}
+
 // ---- Passes ----
 
 class Planner {
@@ -103,14 +238,16 @@ public:
           problem_(op.problem),
           lowered_count_(separate_quotients(lowered_, lower(op.problem, lowered_))) {}
 
-    // The most passes that plan() makes.
+    // The most passes that plan() makes. The output may be converted twice, from its memory and to
+    // it.
     int most() const {
         int most = lowered_count_;
         for (int t = 0; t <= problem_.info->input_count; t++) most += has_conversion(t);
         return most + has_conversion(problem_.info->input_count);
     }
 
-    // Whether the sizes of its tensors, whose sum must not overflow, are within what no device has.
+    // Whether the tensors are small enough that the sum of their scratch memory does not overflow:
+    // below what any device has.
     bool fits() const {
         constexpr uint64_t kMost = uint64_t(1) << 48;
         bool needs = lowered_count_ > 1, fits = true;
@@ -166,7 +303,7 @@ private:
 
     // ---- Conversions of the operator's tensors, to scratch memory and from it ----
 
-    // Tensor t, if it is bytes with all that lies between its elements.
+    // Tensor t. Of a type that shares bytes all of its memory, with what lies between its elements.
     void convert_from(int t) {
         const Tensor &from = tensor(problem_, t);
         reserve(kConvertedPlace + t, converted(problem_, from).bytes);
@@ -216,8 +353,10 @@ private:
     void plan_lowered(const PassProblem &lowered) {
         GpuPass &pass = add(GpuPass::Elements, *lowered.problem.info);
         const Variant &variant = *op_.variant;
-        for (int t = 0; t < tensor_count(*lowered.problem.info); t++)
-            take(pass, t, tensor(lowered.problem, t), lowered.places[t]);
+        for (int t = 0; t < tensor_count(*lowered.problem.info); t++) {
+            if (lowered.places[t] != kRangesPlace)
+                take(pass, t, tensor(lowered.problem, t), lowered.places[t]);
+        }
         switch (lowered.kind) {
         case PassProblem::Kernel:
             pass.form = variant.form("strided");
@@ -250,7 +389,7 @@ private:
     void take(GpuPass &pass, int t, const Tensor &what, int place) {
         set(pass, t, what.conversion ? converted(problem_, what) : what,
             what.conversion ? kConvertedPlace + place : place);
-        if (place >= kMaxTensors && place != kRangesPlace) reserve(place, what.bytes);
+        if (place >= kMaxTensors) reserve(place, what.bytes);
     }
 
     // A pass's tensor that has the ranges of all launches.

@@ -1,4 +1,4 @@
-// The checks of bindings that execute makes, for every kind of device.
+// The checks of bindings, for every kind of device: those of executions, and of constants.
 #pragma once
 
 #include <hewn/hewn.h>
@@ -42,7 +42,7 @@ private:
     size_t step_;
 };
 
-// Called with a message: what is wrong with a tensor's binding.
+// What is wrong with a tensor's binding: refuse(...)("a message").
 inline TensorFailure refuse(const Problem &problem, const Tensor &tensor, hewn_error *error) {
     return {error, HEWN_STATUS_INVALID_BINDING, problem.info->dml_name, tensor.name};
 }

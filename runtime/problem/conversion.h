@@ -15,8 +15,8 @@ struct Conversion {
     bool is_signed;
 
     // Several elements share a byte, the first one in its lowest bits.
-    bool shares_bytes() const { return bits < 8; }
-    int in_a_byte() const { return shares_bytes() ? 8 / bits : 1; }
+    constexpr bool shares_bytes() const { return bits < 8; }
+    constexpr int in_a_byte() const { return shares_bytes() ? 8 / bits : 1; }
 };
 
 // The types of less than a byte always are; f16 and i32 where the kernel takes f32.

@@ -35,21 +35,12 @@ constexpr bool kHasDynamic = is_built("dynamic_quantize_linear");
 using PassProblems = PassProblem[kMaxPassProblems];
 
 // Lists the operator's passes. Returns how many there are: none, if there is nothing to write. The
-// range of an input is a pair of numbers: a device that needs more of them says so itself.
+// tensor of ranges has two numbers, as a CPU needs them; a GPU's planner gives it a pair for each
+// block of threads.
 int lower(const Problem &problem, PassProblems &passes);
 // For devices that have memory between passes: gives the quotients of a `precision` a pass of their
 // own, before QUANTIZE_LINEAR of them by a scale of 1.0. Returns how many passes there are then. On
 // a CPU the kernel's pass computes them box by box.
 int separate_quotients(PassProblems &passes, int count);
-
-// Elements in memory along a dimension: one for a block, and one for all that repeat.
-int64_t stored(const Tensor &tensor, int d);
-// Makes elements lie one behind the other, in the order that they have.
-void pack_strides(Tensor &tensor);
-
-// What a pass of Ranges goes through: the input's elements in the order of its memory, and an
-// operand of bytes that it neither reads nor writes, as spaces have an output. Elements that repeat
-// come once.
-Space range_space(const Tensor &input);
 
 }  // namespace hewn

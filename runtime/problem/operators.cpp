@@ -502,6 +502,8 @@ hewn_feature_level known_level(hewn_feature_level level) {
 hewn_data_type kernel_type(const OperatorInfo &info, const Tensor &tensor) {
     const hewn_data_type type = tensor.type;
     if (tensor.conversion) return tensor.conversion->taken;
+    // An absent zero point is one byte, whatever its type.
+    if (const Conversion *const c = conversion_of(type); c && c->shares_bytes()) return c->taken;
     if (!info.unsigned_as_signed || !(1u << type & kUnsigned)) return type;
     return type == type_u64   ? type_i64
            : type == type_u32 ? type_i32

@@ -64,6 +64,11 @@ Tensor lying_as(const Tensor &like, hewn_data_type type);
 // One element for all of another tensor's.
 Tensor repeated(const Tensor &over, hewn_data_type type);
 
+// Elements in memory along a dimension: one for a block, and one for all that repeat.
+int64_t stored(const Tensor &tensor, int d);
+// Makes elements lie one behind the other, in the order that they have.
+void pack_strides(Tensor &tensor);
+
 bool same_sizes(const Tensor &a, const Tensor &b);
 
 // True if elements lie at the same address.
@@ -112,5 +117,10 @@ int64_t element_count(const Space &space);
 // a dimension are equal, and at most one has a short last block; the last operand is the output.
 // Returns how many parts there are.
 int split_blocks(const Tensor *const *operands, int count, Part (&parts)[kMaxParts]);
+
+// What the search for a tensor's range goes through: its elements in the order of their memory, and
+// an operand of bytes that it neither reads nor writes, as spaces have an output. Elements that
+// repeat come once.
+Space range_space(const Tensor &input);
 
 }  // namespace hewn

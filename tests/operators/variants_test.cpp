@@ -562,6 +562,7 @@ TEST_P(VariantTest, Packed) {
                                            strides, random);
             for (size_t i = 1; kind == 3 && i < 3; i++)
                 problem.inputs[i].emplace(Tensor(types[i], sizes, columns, 0, blocks));
+            if (random.one_in(4)) problem.inputs[2].reset();  // the zero point
             fill_inputs(problem, random);
             for (const int32_t max_threads : {1, 0})
                 ASSERT_TRUE(check(problem, variant.name, max_threads)) << max_threads << " threads";

@@ -100,7 +100,7 @@ class ListsTest(unittest.TestCase):
         self.refuses(file, 'like="ATensor"', 'like="Atensor"', "'Atensor' is not a tensor of add; .*: ATensor BTensor")
         self.refuses(file, 'since="6.3"', 'since="6.5"', "form blocks: '6.5' is not a feature level", "Form(")
         self.refuses(file, "in_place=True", "inplace=True", "unexpected keyword argument 'inplace'", operator)
-        self.refuses(file, '"11 10 01"', '"11 12 01"', "form general: '2' is not a digit of a step")
+        self.refuses(file, '"11 10 01"', '"11 12 01"', "form general: '2' is not a digit of a layout")
         self.refuses(file, "only=to_8_bits", "only=to_8_bit", "name 'to_8_bit' is not defined")
         self.refuses(file, '"dequantize_linear"', '"add"', "add: lists/operators.py:.* has the same name", operator)
         self.refuses(file, "number=2", "number=1", "_linear: lists/operators.py:.* has the same number", operator)
