@@ -11,7 +11,7 @@ import subprocess
 import sys
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench" / "report"))
 import docs  # noqa: E402
 
 HEWN, WRONG, PLANTED, ROUNDED = (*sys.argv[1:], None, None, None)[:4]
