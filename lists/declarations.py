@@ -280,7 +280,7 @@ class Operator(Declaration):
     how the CPU runs them.
 
     number: its value in hewn_operator_type. command: its name on the command line.
-    onnx: the node of the same formula.
+    onnx: the node of the same formula; empty: there is none.
     tensors: in DirectML's order, the outputs last. If there are several outputs, the first has an
         element for each element of the input.
     signature: the tensors whose types tell its kernels apart.

@@ -312,6 +312,42 @@ OPERATORS = [
         ],
     ),
     Operator(
+        "requantize",
+        number=9,
+        command="requantize",
+        onnx="",
+        formula="clamp(round((IN - zero point) * scale / output scale) + output zero point), ties to even",
+        tensors=[
+            Tensor("InputTensor", "data"),
+            Tensor("InputScaleTensor", "scale", one=True),
+            Tensor("InputZeroPointTensor", "zero_point", like="InputTensor", optional="hewn", one=True),
+            Tensor("OutputScaleTensor", "scale", one=True),
+            Tensor("OutputZeroPointTensor", "zero_point", like="OutputTensor", optional="hewn", one=True),
+            Tensor("OutputTensor", "output"),
+        ],
+        signature=["InputTensor", "OutputTensor"],
+        levels=[
+            Level(
+                "hewn",
+                (1, 8),
+                {
+                    "InputTensor": "i8 u8 i16 u16",
+                    "InputScaleTensor": "f32",
+                    "OutputScaleTensor": "f32",
+                    "OutputTensor": "i8 u8 i16 u16 i32",
+                },
+            ),
+        ],
+        forms=[
+            Form("divide", "1", reached=Reached(scales="extraordinary")),
+            # As QUANTIZE_LINEAR's, it is proven only for outputs of 8 bits.
+            Form("reciprocal", "1", only=to_8_bits, needs="fma", reached=Reached(least=1000, ordinary=True)),
+            Form("dense", "1", gpu=True),
+            Form("runs", "1", needs="cuda", gpu=True),
+            Form("strided", gpu=True),
+        ],
+    ),
+    Operator(
         "dynamic_quantize_linear",
         number=6,
         command="dynamic",

@@ -199,6 +199,12 @@ Out quantized_linear_mul(In a, float as, In az, In b, float bs, In bz, float os,
     return quantize_quotient<Out>(float((int(a) - int(az)) * (int(b) - int(bz))) * ratio, oz);
 }
 
+// quantize_linear of dequantize_linear's f32
+template<class Out, class In>
+Out requantize(In x, float scale, In zero_point, float os, Out oz) {
+    return quantize_linear<Out>(dequantize_linear<float>(x, scale, zero_point), os, oz);
+}
+
 // Equal bits, or both NaN.
 template<class T>
 bool same(T a, T b) {

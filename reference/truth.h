@@ -197,6 +197,27 @@ struct Truth<HEWN_OPERATOR_QUANTIZED_LINEAR_MUL> {
     }
 };
 
+template<>
+struct Truth<HEWN_OPERATOR_REQUANTIZE> {
+    template<class F>
+    static void with(const DataTypes &types, const InputMemory &memory, F &&f) {
+        with_type<int8_t, uint8_t, int16_t, uint16_t>(types.at(0), [&](auto x_tag) {
+            with_type<int8_t, uint8_t, int16_t, uint16_t, int32_t>(types.at(5), [&](auto y_tag) {
+                using X = decltype(x_tag);
+                using Y = decltype(y_tag);
+                const Elements<X> x = memory.of<X>(0);
+                const float x_scale = memory.of<float>(1)[0], y_scale = memory.of<float>(3)[0];
+                const X x_zero_point = memory.zero_point<X>(2)[0];
+                const Y y_zero_point = memory.zero_point<Y>(4)[0];
+                f([=](const int64_t *at) {
+                    return reference::requantize(x[at[0]], x_scale, x_zero_point, y_scale,
+                                                 y_zero_point);
+                });
+            });
+        });
+    }
+};
+
 // Of one element: s and z follow from the tensor (Range), which is not here.
 template<>
 struct Truth<HEWN_OPERATOR_DYNAMIC_QUANTIZE_LINEAR> {

@@ -107,6 +107,22 @@ def quantized_linear_mul(inputs, output):
     return step
 
 
+def requantize(inputs, output):
+    x, x_scale, x_zero_point, output_scale, output_zero_point = inputs
+    x_z, o_z = (np.float32(parameter.flat[0]) for parameter in (x_zero_point, output_zero_point))
+    x_s, o_s = (np.float32(scale.flat[0]) for scale in (x_scale, output_scale))
+    t = np.empty(output.shape, np.float32)
+    store = quantize_into(output)
+
+    def step():
+        np.subtract(x, x_z, out=t, dtype=np.float32)
+        np.multiply(t, x_s, out=t)
+        np.divide(t, o_s, out=t)
+        store(t, o_z)
+
+    return step
+
+
 def one_of_each(scale, zero_point):
     """The scale and the zero point of the whole tensor; None where they vary."""
     if any(v.shape[d] > 1 and v.strides[d] for v in (scale, zero_point) for d in range(v.ndim)):

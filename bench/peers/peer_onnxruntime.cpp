@@ -15,7 +15,7 @@ namespace py = pybind11;
 namespace hewn_bench {
 namespace {
 
-// "ai.onnx.Add"
+// "ai.onnx.Add"; empty: there is none.
 std::string onnx_name(const std::string &op) {
     for (const hewn::OperatorInfo &info : hewn::operators()) {
         if (op == info.name) return info.onnx_name;
@@ -81,10 +81,11 @@ public:
             names.push_back("t" + std::to_string(i));
             values_.push_back(tensor(input, shape));
         }
-        if (problem.output.packed_shape().empty()) return {};
+        const std::string name = onnx_name(problem.op);
+        if (name.empty() || problem.output.packed_shape().empty()) return {};
         const std::string model =
             python_module("models")
-                .attr("make")(onnx_name(problem.op), tensors, parameters,
+                .attr("make")(name, tensors, parameters,
                               std::make_tuple(problem.output.type, problem.output.sizes), axis)
                 .cast<std::string>();
 

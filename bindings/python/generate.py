@@ -156,11 +156,10 @@ class Operator:
             yield from textwrap.wrap(text, 92, subsequent_indent="    ")
         yield from textwrap.wrap(self.returns(), 92, subsequent_indent="    ")
         yield from textwrap.wrap(f"Raises {RAISES}", 92, subsequent_indent="    ")
-        onnx = f"ONNX's {self.row['onnx']}"
-        if {level["level"] for level in self.row["levels"]} == {"hewn"}:
-            yield f"Source: {onnx}; DirectML has no such operator."
-        else:
-            yield f"Source: DirectML's {self.row['directml']}, {onnx}."
+        sources = [] if {level["level"] for level in self.row["levels"]} == {"hewn"} else [
+            f"DirectML's {self.row['directml']}"]
+        sources += [f"ONNX's {self.row['onnx']}"] if self.row["onnx"] else []
+        yield f"Source: {', '.join(sources) or 'the formula, which neither DirectML nor ONNX has'}."
 
     def returns(self):
         out = f"`out`: {self.type_text(self.output)}; the inputs' shape."

@@ -43,6 +43,10 @@ const FORMULAS = {
         const ratio = f32(f32(v.aScale * v.bScale) / v.outputScale);
         return requantized(f32(product * ratio), v.outputZeroPoint, type);
     },
+    requantize(v, type) {
+        const value = f32(difference(v.input, v.inputZeroPoint) * v.inputScale);
+        return requantized(f32(value / v.outputScale), v.outputZeroPoint, type);
+    },
 };
 
 // Of operators whose elements follow from the whole input: their outputs.

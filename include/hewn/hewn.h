@@ -271,6 +271,22 @@ typedef struct hewn_quantized_linear_mul_desc {
     const hewn_tensor_desc *output_tensor;            /* f */
 } hewn_quantized_linear_mul_desc;
 
+/* f = clamp(round(d / output_scale) + output_zero_point, Min, Max), where
+ * d = (x - input_zero_point) * input_scale: DEQUANTIZE_LINEAR to f32, then QUANTIZE_LINEAR. Neither
+ * DirectML nor ONNX has it: from HEWN_FEATURE_LEVEL_HEWN on.
+ * x and f have equal sizes. Scales and zero points are as for QUANTIZED_LINEAR_ADD. The difference
+ * is exact. The product rounds, then the quotient; round takes ties to even. Min and Max, NaN,
+ * +-inf and extraordinary scales are as for QUANTIZE_LINEAR. */
+typedef struct hewn_requantize_desc {
+    uint32_t struct_size;                             /* sizeof(hewn_requantize_desc) */
+    const hewn_tensor_desc *input_tensor;             /* x */
+    const hewn_tensor_desc *input_scale_tensor;       /* input_scale */
+    const hewn_tensor_desc *input_zero_point_tensor;  /* optional: NULL means 0 */
+    const hewn_tensor_desc *output_scale_tensor;      /* output_scale */
+    const hewn_tensor_desc *output_zero_point_tensor; /* optional: NULL means 0 */
+    const hewn_tensor_desc *output_tensor;            /* f */
+} hewn_requantize_desc;
+
 /* f = clamp(round(x / s) + z, Min, Max), where the range of x decides s and z:
  *     high = max(0, largest x), low = min(0, least x)
  *     s = (high - low) / (Max - Min), or 1 if high and low are equal
@@ -299,7 +315,8 @@ enum {
     HEWN_OPERATOR_QUANTIZED_LINEAR_MUL = 5,    /* desc: hewn_quantized_linear_mul_desc */
     HEWN_OPERATOR_DYNAMIC_QUANTIZE_LINEAR = 6, /* desc: hewn_dynamic_quantize_linear_desc */
     HEWN_OPERATOR_QUANTIZE = 7,                /* desc: hewn_quantize_desc */
-    HEWN_OPERATOR_DEQUANTIZE = 8               /* desc: hewn_dequantize_desc */
+    HEWN_OPERATOR_DEQUANTIZE = 8,              /* desc: hewn_dequantize_desc */
+    HEWN_OPERATOR_REQUANTIZE = 9               /* desc: hewn_requantize_desc */
 };
 
 /* An operator of any type, for hewn_compile. */
@@ -667,7 +684,7 @@ typedef struct hewn_operator_info {
     hewn_operator_type type;    /* for hewn_operator_desc */
     const char *name;           /* "quantize_linear", as in names of variants */
     const char *directml_name;  /* "QUANTIZE_LINEAR" */
-    const char *onnx_name;      /* domain and operator: "ai.onnx.QuantizeLinear" */
+    const char *onnx_name;      /* domain and operator: "ai.onnx.QuantizeLinear"; "": none */
     const char *command;        /* the command line's subcommand: "quantize" */
     const char *formula;        /* in a line, for people */
     uint32_t tensor_count;      /* the inputs in order, then the outputs */

@@ -158,6 +158,29 @@ inline Operator compile(const QuantizedLinearMulDesc &desc, const CompileOptions
                    options, device);
 }
 
+// REQUANTIZE: clamp(round((IN - zero point) * scale / output scale) + output zero point), ties to even.
+// In C it is hewn_requantize_desc.
+struct RequantizeDesc {
+    TensorDesc input_tensor;  // InputTensor
+    TensorDesc input_scale_tensor;  // InputScaleTensor
+    OptionalTensorDesc input_zero_point_tensor;  // InputZeroPointTensor
+    TensorDesc output_scale_tensor;  // OutputScaleTensor
+    OptionalTensorDesc output_zero_point_tensor;  // OutputZeroPointTensor
+    TensorDesc output_tensor;  // OutputTensor
+};
+// hewn_compile of it.
+inline Operator compile(const RequantizeDesc &desc, const CompileOptions &options = {},
+                        const Device *device = nullptr) {
+    return compile(HEWN_OPERATOR_REQUANTIZE,
+                   {detail::pointer(desc.input_tensor),
+                    detail::pointer(desc.input_scale_tensor),
+                    detail::pointer(desc.input_zero_point_tensor),
+                    detail::pointer(desc.output_scale_tensor),
+                    detail::pointer(desc.output_zero_point_tensor),
+                    detail::pointer(desc.output_tensor)},
+                   options, device);
+}
+
 // DYNAMIC_QUANTIZE_LINEAR: quantize IN with the scale and zero point of its range.
 // In C it is hewn_dynamic_quantize_linear_desc.
 struct DynamicQuantizeLinearDesc {

@@ -30,12 +30,13 @@ inline float read_scale(const void *scale, hewn_data_type type) {
     return value;
 }
 
-// A zero point of 8 or 16 bits.
+// A zero point of 8 or 16 bits, or an i32.
 inline int32_t read_zero_point(const void *zero_point, hewn_data_type type) {
     switch (type) {
     case HEWN_DATA_TYPE_INT8: return *static_cast<const int8_t *>(zero_point);
     case HEWN_DATA_TYPE_UINT8: return *static_cast<const uint8_t *>(zero_point);
     case HEWN_DATA_TYPE_INT16: return *static_cast<const int16_t *>(zero_point);
+    case HEWN_DATA_TYPE_INT32: return *static_cast<const int32_t *>(zero_point);
     default: return *static_cast<const uint16_t *>(zero_point);
     }
 }

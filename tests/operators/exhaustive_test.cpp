@@ -458,6 +458,65 @@ TEST(ExhaustivePacked, Dequantize) {
         });
 }
 
+// ---- REQUANTIZE ---------------------------------------------------------------------------------
+
+// All inputs of one type to one output type, for many scales, half of them prone to ties.
+template<class X, class Y>
+void all_requantized(const std::string &signature) {
+    constexpr size_t N = 65536;  // of 8 bits, each many times
+    const std::vector<Runner> all = runners("requantize", signature, N);
+    if (all.empty()) GTEST_SKIP() << "requantize_" << signature << ": no variant of it runs here";
+    std::vector<X> x(N);
+    for (size_t i = 0; i < N; i++) x[i] = X(i);
+    Random random("ExhaustiveRequantize." + signature);
+    std::vector<std::pair<float, float>> scales;
+    for (int i = 0; i < 120; i++) {  // their ratio is a multiple of 1/8, or any
+        const float os = random_ordinary_scale(random, int(random.integer(-58, 58)));
+        const float ratio = i % 2 ? float(random.integer(-40, 40)) / 8
+                                  : random_ordinary_scale(random, int(random.integer(-9, 2)));
+        scales.emplace_back(os * ratio, os);
+    }
+    for (int i = 0; i < 20; i++)
+        scales.emplace_back(random.pick(special_f32()), random.pick(special_f32()));
+    if (EMULATED) {
+        random.shuffle(scales);
+        scales.resize(scales.size() / 16);
+    }
+    FirstFailure failure;
+    on_two_threads(int64_t(scales.size()), [&](int64_t index) {
+        const auto [scale, os] = scales[size_t(index)];
+        const X zero_point = X(index * 37);
+        const Y oz = Y(index * 89);
+        std::vector<Y> want(N), got(N);
+        for (size_t i = 0; i < N; i++)
+            want[i] = reference::requantize(x[i], scale, zero_point, os, oz);
+        for (const Runner &runner : all) {
+            std::memset(got.data(), SENTINEL, got.size() * sizeof(Y));
+            if (!runner.run({x.data(), &scale, &zero_point, &os, &oz, got.data()}))
+                failure.report(runner.variant() + " failed");
+            const std::string text = differences<Y>(runner, want, got, [&](size_t i) {
+                return "x " + text_of(x[i]) + ", scales " + text_of(scale) + ", " + text_of(os) +
+                       ", zero points " + text_of(zero_point) + ", " + text_of(oz);
+            });
+            if (!text.empty()) failure.report(text);
+        }
+    });
+    EXPECT_FALSE(failure) << failure.text();
+}
+
+template<class X>
+void all_requantized_from(const std::string &type) {
+    all_requantized<X, int8_t>(type + "_i8");
+    all_requantized<X, uint8_t>(type + "_u8");
+    all_requantized<X, int16_t>(type + "_i16");
+    all_requantized<X, uint16_t>(type + "_u16");
+    all_requantized<X, int32_t>(type + "_i32");
+}
+TEST(ExhaustiveRequantize, I8) { all_requantized_from<int8_t>("i8"); }
+TEST(ExhaustiveRequantize, U8) { all_requantized_from<uint8_t>("u8"); }
+TEST(ExhaustiveRequantize, I16) { all_requantized_from<int16_t>("i16"); }
+TEST(ExhaustiveRequantize, U16) { all_requantized_from<uint16_t>("u16"); }
+
 // ---- QUANTIZED_LINEAR_ADD -----------------------------------------------------------------------
 
 template<class A, class B, class Q>

@@ -793,10 +793,65 @@ TEST(Forms, NarrowBoundedProducts) {
         EXPECT_FALSE(takes_bounded(256, large)) << large;
 }
 
-// QUANTIZED_LINEAR_ADD and QUANTIZED_LINEAR_MUL alone compute longer than their memory takes.
+int requantized_divided, requantized_multiplied;
+
+int requantize_dividing(const void *, halide_buffer_t *, int32_t, int32_t, float, float,
+                        halide_buffer_t *) {
+    requantized_divided++;
+    return 0;
+}
+int requantize_multiplying(const void *, halide_buffer_t *, int32_t, int32_t, float, float, float,
+                           halide_buffer_t *) {
+    requantized_multiplied++;
+    return 0;
+}
+
+// REQUANTIZE multiplies by the reciprocal of an ordinary output scale, of enough elements, where no
+// quotient reaches 2^31: 255 or 65535 times the input's scale is at most 2^30 output scales.
+TEST(Forms, RequantizeByReciprocals) {
+    if (!is_built({"requantize"})) GTEST_SKIP() << kNotBuilt;
+    const auto entry = [](auto *function) { return reinterpret_cast<hewn::KernelEntry>(function); };
+    PlannedVariant variant;
+    variant.forms[0] = {"divide", entry(requantize_dividing), 1u << 0b1};
+    variant.forms[1] = {"reciprocal", entry(requantize_multiplying), 1u << 0b1};
+    variant.knobs.reciprocal_elements = 256;
+    const auto multiplies = [&](hewn_data_type type, int64_t elements, float input_scale,
+                                float output_scale) {
+        const Sizes size = {elements}, once = {0};
+        const hewn_tensor_desc x = described(type, size, nullptr),
+                               y = described(HEWN_DATA_TYPE_INT8, size, nullptr),
+                               scale = described(HEWN_DATA_TYPE_FLOAT32, size, &once);
+        const hewn_requantize_desc desc = {sizeof desc, &x, &scale, nullptr, &scale, nullptr, &y};
+        const hewn::Problem problem = read(HEWN_OPERATOR_REQUANTIZE, desc);
+        hewn::CpuKernel kernel = {};
+        plan(problem, variant, kernel);
+        int32_t zero = 0;
+        void *inputs[] = {nullptr, &input_scale, &zero, &output_scale, &zero};
+        requantized_divided = requantized_multiplied = 0;
+        hewn::CpuCall call(kernel, inputs, nullptr);
+        halide_buffer_t operands[2] = {};
+        EXPECT_EQ(kernel.call(call, operands), 0);
+        EXPECT_EQ(requantized_divided + requantized_multiplied, 1);
+        return requantized_multiplied == 1;
+    };
+    constexpr hewn_data_type kU8 = HEWN_DATA_TYPE_UINT8, kI16 = HEWN_DATA_TYPE_INT16;
+    EXPECT_TRUE(multiplies(kU8, 256, 0.5f, 0.25f));
+    EXPECT_FALSE(multiplies(kU8, 255, 0.5f, 0.25f));
+    EXPECT_TRUE(multiplies(kU8, 256, -0x1.01p22f, 1));
+    EXPECT_TRUE(multiplies(kI16, 256, 0x1.0001p14f, -1));
+    EXPECT_FALSE(multiplies(kU8, 256, 0x1.02p22f, 1));
+    EXPECT_FALSE(multiplies(kI16, 256, 0x1.0002p14f, 1));
+    for (const float scale : {0.0f, 0x1p-61f, 0x1p61f, HUGE_VALF, NAN})
+        EXPECT_FALSE(multiplies(kU8, 256, 1e-30f, scale)) << scale;
+    for (const float scale : {HUGE_VALF, NAN})
+        EXPECT_FALSE(multiplies(kU8, 256, scale, 1)) << scale;
+}
+
+// Three operators compute longer than their memory takes: QUANTIZED_LINEAR_ADD,
+// QUANTIZED_LINEAR_MUL and REQUANTIZE.
 TEST(Forms, AreBoundByArithmetic) {
     if (!is_built({"add", "quantize_linear", "dequantize_linear", "quantized_linear_add",
-                   "quantized_linear_mul"}))
+                   "quantized_linear_mul", "requantize"}))
         GTEST_SKIP() << kNotBuilt;
     const Sizes size = {4096}, once = {0};
     const hewn_tensor_desc x = described(HEWN_DATA_TYPE_INT8, size, nullptr),
@@ -811,6 +866,8 @@ TEST(Forms, AreBoundByArithmetic) {
         sizeof quantized_add, &x, &scale, nullptr, &x, &scale, nullptr, &scale, nullptr, &x};
     const hewn_quantized_linear_mul_desc quantized_mul = {
         sizeof quantized_mul, &x, &scale, nullptr, &x, &scale, nullptr, &scale, nullptr, &x};
+    const hewn_requantize_desc requantize = {sizeof requantize, &x, &scale, nullptr, &scale,
+                                             nullptr,           &x};
     const auto bound = [](const hewn::Problem &problem) {
         PlannedVariant variant;
         variant.knobs.reciprocal_elements = 256;
@@ -830,6 +887,7 @@ TEST(Forms, AreBoundByArithmetic) {
     EXPECT_FALSE(bound(read(HEWN_OPERATOR_DEQUANTIZE_LINEAR, dequantize)));
     EXPECT_TRUE(bound(read(HEWN_OPERATOR_QUANTIZED_LINEAR_ADD, quantized_add)));
     EXPECT_TRUE(bound(read(HEWN_OPERATOR_QUANTIZED_LINEAR_MUL, quantized_mul)));
+    EXPECT_TRUE(bound(read(HEWN_OPERATOR_REQUANTIZE, requantize)));
 }
 
 }  // namespace

@@ -1009,6 +1009,56 @@ testing::AssertionResult scalar_specials(const Variant &variant, const ScaleSets
     return result;
 }
 
+// For REQUANTIZE: scales of the input and the output that tie, vanish, overflow or are not numbers.
+ScaleSets scales_of_quotients(Random &random) {
+    ScaleSets scales = {{1, 1, 2}, {0.5f, 0, 1}, {-0.5f, 0, 1}, {1, 0, 0x1p-60f}, {0, 0, 0}};
+    // The largest ratios of the form `reciprocal`: 2^30 / 255 for 8 bits, 2^30 / 65535 for 16.
+    for (const float ratio : {0x1.01p22f, 0x1.010102p22f, 0x1.00fffep22f, 0x1.0001p14f,
+                              0x1.000102p14f, 0x1.0000fep14f}) {
+        scales.push_back({ratio, 0, 1});
+        scales.push_back({-ratio, 0, 1});
+    }
+    // The least and the largest scale of that form, and their neighbours.
+    for (const float scale : {0x1p-60f, 0x1.fffffep-61f, 0x1p60f, 0x1.000002p60f})
+        scales.push_back({scale / 2, 0, scale});
+    for (int i = 0; i < 60; i++) {  // the input's scale is a multiple of a quarter of the output's
+        const float output = random_ordinary_scale(random, int(random.integer(-20, 20)));
+        scales.push_back({output * float(random.integer(-16, 16)) / 4, 0, output});
+    }
+    add_random_scales(scales, random);
+    return scales;
+}
+
+testing::AssertionResult requantize_specials(const Variant &variant, Random &random) {
+    const auto types = variant.types();
+    testing::AssertionResult result = testing::AssertionSuccess();
+    with_type<int8_t, uint8_t, int16_t, uint16_t>(types[0], [&](auto x_tag) {
+        with_type<int8_t, uint8_t, int16_t, uint16_t, int32_t>(types[5], [&](auto y_tag) {
+            using X = decltype(x_tag);
+            using Y = decltype(y_tag);
+            constexpr int64_t kElements = 1024;  // enough for every form
+            Problem problem =
+                make_problem(variant.op(), types, {kElements}, per_tensor(variant.op()), random);
+            for (int i = 0; i < kElements; i++)
+                problem.inputs[0]->set(i, one_of_256<X>(i % 256, random));
+            for (const auto &[scale, _, output_scale] : scales_of_quotients(random)) {
+                problem.inputs[1]->set(0, scale);
+                problem.inputs[3]->set(0, output_scale);
+                for (const Y zero_point : zero_points<Y>()) {
+                    problem.inputs[2]->set(0, random.pick(zero_points<X>()));
+                    problem.inputs[4]->set(0, zero_point);
+                    result = check(problem, variant.name);
+                    if (!result) {
+                        result << "; scales " << text_of(scale) << ", " << text_of(output_scale);
+                        return;
+                    }
+                }
+            }
+        });
+    });
+    return result;
+}
+
 TEST_P(VariantTest, SpecialValues) {
     const Variant &variant = GetParam();
     Random random = this->random();
@@ -1025,6 +1075,7 @@ TEST_P(VariantTest, SpecialValues) {
     case HEWN_OPERATOR_QUANTIZED_LINEAR_MUL:
         EXPECT_TRUE(scalar_specials(variant, scales_of_products(random), random));
         break;
+    case HEWN_OPERATOR_REQUANTIZE: EXPECT_TRUE(requantize_specials(variant, random)); break;
     default: FAIL() << "no special values for " << variant.operator_name;
     }
 }

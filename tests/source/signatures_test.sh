@@ -21,27 +21,27 @@ refused() {
     fi
 }
 
-# operator SIGNATURE...: none of them is one of the operator's; its forms that are for GPUs, and the
-# others.
-operator() {
-    local operator=$1 signature form target
-    while read -r form target; do
-        for signature in "${@:2}"; do
-            refused "${operator}_$form" "$operator $signature" "" "signature=$signature" \
-                layouts=111 "target=$target-no_runtime"
-        done
-    done < <(cd "$source" && python3 -B -c "from lists.build import OPERATOR
-for form in OPERATOR['$operator'].forms:
-    features = 'opencl' if form.gpu else 'sse41-avx-avx2-fma-f16c'
-    if not form.of: print(form.name, f'x86-64-linux-{features}')")
-}
+# Of each operator with its first form: every signature that differs from a listed one in one type,
+# and is not listed itself, and those with a type too few and too many. With other forms one of them.
+while read -r operator form target signature; do
+    refused "${operator}_$form" "$operator $signature" "" "signature=$signature" layouts=111 \
+        "target=$target-no_runtime"
+done < <(cd "$source" && python3 -B -c "
+from lists.data_types import DATA_TYPES
+from lists.signatures import KERNEL_OPERATORS, signatures_of
 
-operator add u8 u64 f64 f32_f32
-operator quantize_linear f32_i64 f64_u8 u32_u8 f32
-operator dequantize_linear i64_f32 f32_f32 u8_f64 u8_i8
-operator quantized_linear_add i8_i8_i16 i16_u8_u8 u8_u8
-operator quantized_linear_mul i8_i16 u16_u8 u8_u8_u8
-operator dynamic_quantize_linear f32_i16 i32_u8 f32
+for operator in KERNEL_OPERATORS:
+    listed = [str(one).split('_') for one in signatures_of(operator)]
+    first = listed[0]
+    wrong = [first[:i] + [other.name] + first[i + 1:] for i in range(len(first)) for other in DATA_TYPES]
+    wrong += [first[:-1], first + first[-1:]]
+    wrong = ['_'.join(one) for one in wrong if one and one not in listed]
+    own = [form for form in operator.forms if not form.of]
+    for i, form in enumerate(own):
+        features = 'opencl' if form.gpu else 'sse41-avx-avx2-fma-f16c'
+        for signature in wrong if i == 0 else wrong[i:i + 1]:
+            print(operator.name, form.name, f'x86-64-linux-{features}', signature)
+")
 refused quantize_linear_reciprocal "quantize_linear f16_i16" \
     "narrowed holds integers of 8 bits, not i16" signature=f16_i16 layouts=1 \
     target=x86-64-linux-sse41-avx-avx2-fma-f16c-no_runtime

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`hewn qadd` and `hewn qmul`."""
+"""`hewn qadd`, `hewn qmul` and `hewn requantize`."""
 
 import itertools
 
@@ -84,6 +84,42 @@ class QmulTest(CliTest):
                     says="needs feature level hewn, compiled at 6.4", code=1)
         self.refuse("qmul", a, a, "--a-scale", self.save("two.npy", np.ones(2, F32)), *scales[2:],
                     says=["AScaleTensor", "2 elements"])
+
+
+class RequantizeTest(CliTest):
+    def test_types(self):
+        kinds = [("i8", np.int8), ("u8", np.uint8), ("i16", np.int16), ("u16", np.uint16)]
+        for (_, kind), (name, out) in itertools.product(kinds, [*kinds, ("i32", np.int32)]):
+            x = sample(self.rng, (6, 35), np.dtype(kind).str[1:])
+            xz, oz = (int(sample(self.rng, (), np.dtype(each).str[1:])) for each in [kind, out])
+            got = self.compute("requantize", self.save("x.npy", x), "--input-scale", 0.03,
+                               f"--input-zero-point={xz}", "--scale", 0.07, f"--zero-point={oz}",
+                               "--type", name)
+            steps = self.compute("quantize", self.dequantized(x, xz), "--scale", 0.07,
+                                 f"--zero-point={oz}", "--type", name)
+            self.assert_same(got, steps, f"{kind} {name}")
+
+    def dequantized(self, x, zero_point):
+        """The file that DEQUANTIZE_LINEAR makes."""
+        return self.save("d.npy", self.compute("dequantize", self.save("x.npy", x), "--scale", 0.03,
+                                               f"--zero-point={zero_point}"))
+
+    def test_defaults(self):
+        threes = self.save("x.npy", np.full(3, 3, "u1"))
+        # 1.5 and 2.5.
+        for scale, due in [(2, 2), (1.2, 2)]:
+            self.assert_same(self.compute("requantize", threes, "--input-scale", 1, "--scale", scale),
+                             np.full(3, due, "u1"))
+
+    def test_refused(self):
+        x = self.save("x.npy", np.zeros((2, 3), "u1"))
+        self.refuse("requantize", x, "--scale", 1, says="--input-scale")
+        self.refuse("requantize", x, "--input-scale", 1, "--scale", 1, "--feature-level", "6.4",
+                    says="needs feature level hewn, compiled at 6.4", code=1)
+        self.refuse("requantize", x, "--input-scale", 1, "--scale", 1, "--type", "u32",
+                    says=["--type", "u32"])
+        self.refuse("requantize", x, "--scale", 1, "--input-scale",
+                    self.save("two.npy", np.ones(2, F32)), says=["InputScaleTensor", "2 elements"])
 
 
 if __name__ == "__main__":

@@ -69,6 +69,14 @@ def _quantized_linear_mul(
     return _requantized(product * (a_scale * b_scale / output_scale), output_zero_point)
 
 
+def _requantize(
+    x: Values, input_scale: Values, input_zero_point: Values, output_scale: Values,
+    output_zero_point: Values,
+) -> Values:  # fmt: skip
+    return _quantize_linear(_dequantize_linear(x, input_scale, input_zero_point), output_scale,
+                            output_zero_point)  # fmt: skip
+
+
 def _dynamic_quantize_linear(x: Values, dtype: str) -> tuple[Values, Values, Values]:
     limits, values = numpy.iinfo(dtype), x.astype(f32)
     low = numpy.fmin.reduce(values, axis=None, initial=f32(0))
@@ -88,6 +96,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "quantized_linear_add": _quantized_linear_add,
     "quantized_linear_mul": _quantized_linear_mul,
     "dynamic_quantize_linear": _dynamic_quantize_linear,
+    "requantize": _requantize,
 }
 
 

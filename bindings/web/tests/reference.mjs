@@ -137,6 +137,11 @@ const FORMULAS = {
         const ratio = f32(f32(v.aScale * v.bScale) / v.outputScale);
         return quantized(f32(product * ratio), v.outputZeroPoint, type);
     },
+    requantize(v, type) {
+        const value = dequantizeLinear(
+            {input: v.input, scale: v.inputScale, zeroPoint: v.inputZeroPoint});
+        return quantized(f32(value / v.outputScale), v.outputZeroPoint, type);
+    },
 };
 
 // Of an absent zero point.

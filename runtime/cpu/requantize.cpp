@@ -1,0 +1,60 @@
+// REQUANTIZE on the CPU: its scales decide for each box whether it divides.
+#include <cmath>
+
+#include "kernel.h"
+
+namespace hewn {
+
+namespace {
+
+// Indices of its inputs.
+enum { kInput, kInputScale, kInputZeroPoint, kOutputScale, kOutputZeroPoint };
+
+float scale(const CpuCall &call, int input) {
+    return read_scale(call.tensors[input], HEWN_DATA_TYPE_FLOAT32);
+}
+
+int32_t zero_point(const CpuCall &call, int input) {
+    return read_zero_point(call.tensors[input], call.kernel.problem->inputs[input].type);
+}
+
+// Whether no quotient reaches 2^31, as the form `reciprocal` needs it. False for NaN.
+bool bounded(int32_t input_bytes, float input_scale, float output_scale) {
+    const double difference = input_bytes == 1 ? 0xff : 0xffff;
+    return difference * std::fabs(double(input_scale)) <= 0x1p30 * std::fabs(double(output_scale));
+}
+
+int call_requantize(BoxCall &context, halide_buffer_t *operands) {
+    const CpuCall &call = static_cast<CpuCall &>(context);
+    const CpuKernel &kernel = call.kernel;
+    const float input_scale = scale(call, kInputScale), output_scale = scale(call, kOutputScale);
+    const auto call_form = [&](const Form &form, auto... divisor) {
+        return call_kernel(form, call, &operands[0], zero_point(call, kOutputZeroPoint),
+                           zero_point(call, kInputZeroPoint), input_scale, divisor...,
+                           &operands[1]);
+    };
+    if (!kernel.quick || !ordinary(output_scale) ||
+        !bounded(kernel.problem->inputs[kInput].element_bytes, input_scale, output_scale))
+        return call_form(*kernel.form, output_scale);
+    float r0, r1;
+    set_reciprocal(output_scale, r0, r1);
+    return call_form(*kernel.quick, r0, r1);
+}
+
+// The form `reciprocal` takes ordinary scales of enough elements.
+__attribute__((cold)) int list_modes(const Space &space, const Variant &variant, CpuKernel &kernel,
+                                     CpuMode *modes) {
+    const bool enough = element_count(space) >= variant.plan->reciprocal_elements;
+    kernel.form = variant.form("divide");
+    modes[0] = {0,
+                enough ? variant.form("reciprocal") : nullptr,
+                call_requantize,
+                {kernel.form->layouts, 0, true}};
+    return 1;
+}
+
+}  // namespace
+
+const CpuForms forms_of_requantize = {list_modes, nullptr, nullptr};
+
+}  // namespace hewn
