@@ -28,7 +28,7 @@ const std::set<std::string> CASE_FIELDS = {
 const std::set<std::string> TENSOR_FIELDS = {"dtype", "shape",      "data",      "strides",
                                              "block", "orig_shape", "orig_data", "packed"};
 // Of the quantization family, and not in the operator table.
-const std::set<std::string> FOREIGN_OPERATORS = {"ADD1", "REQUANTIZE"};
+const std::set<std::string> FOREIGN_OPERATORS = {"ADD1"};
 const std::set<std::string> FOREIGN_ATTRIBUTES = {"activation", "clamp", "saturate"};
 const std::set<std::string> TOLERANCE_FIELDS = {"ulp", "abs", "rel"};
 
