@@ -27,6 +27,23 @@ constexpr int64_t kScratchStagger = 320;
 static_assert(kScratchMemory ==
               kMaxOperands *
                   (kScratchBytes + kScratchBytes / kPaddedBytes * kPadBytes + kScratchStagger));
+// What is done around a kernel's own arithmetic, in picoseconds: boxes are chosen by it. One list
+// for all targets, as values of their own gained nothing (docs/lab/architecture.md#prices).
+namespace price {
+constexpr int64_t kCall = 10000, kRow = 2200,  // of a kernel, and of one row more in it
+    kFlattened = 35,                           // an element of a flattened run, whatever moves
+    kGathered = 300, kScattered = 350,         // brought to scratch by a table, and from it
+    kRepeated = 20,                            // copied in scratch
+    kGatheredAlone = 300, kMovedEvenly = 180;  // by an offset of its own, and by a stride
+}  // namespace price
+// A row takes as long as so many elements of a longer run.
+constexpr int64_t kRowElements = 16;
+// Calls of fewer bytes of the widest operand are too short: where all operands have up to 8 MiB,
+// and where they have more.
+constexpr int64_t kShortCall = 512, kShortCallBeyond = 128;
+// Elements from which on a transposition is faster than gathering; and one of bytes that are no
+// whole squares.
+constexpr int64_t kLeastTransposed = 256, kLeastWithEdges = 512;
 // Halide's index arithmetic is in int32.
 constexpr int64_t kMaxIndex = INT32_MAX;
 
@@ -179,21 +196,21 @@ private:
         const int64_t side = std::max<int64_t>(kTransposeSide, kSquareBytes / element_bytes(o));
         if (space_.conversion[o]) return false;
         const bool edges_cost = element_bytes(o) == 1 && (columns | rows) % side != 0;
-        return columns >= side && rows >= side && columns * rows >= (edges_cost ? 512 : 256);
+        return columns >= side && rows >= side &&
+               columns * rows >= (edges_cost ? kLeastWithEdges : kLeastTransposed);
     }
 
     // Planes to pixels: whether runs should go through the second dimension, because the output's
-    // innermost one is short and inputs, dense along the second, then stay in place. In ns:
-    // gathering an element by its own offset, moving it evenly.
+    // innermost one is short and inputs, dense along the second, then stay in place.
     bool interleaving_pays() const {
         if (space_.rank < 2 || dim(0).size >= kTransposeSide || dim(1).size < 64 ||
             dim(0).stride[output_] != 1 || ends_runs(1))
             return false;
-        double short_runs = 0, long_runs = 0.18;
+        int64_t short_runs = 0, long_runs = price::kMovedEvenly;
         for (int o = 0; o < output_; o++) {
             const int64_t inner = dim(0).stride[o], outer = dim(1).stride[o];
-            short_runs += inner != 1 && inner != 0 ? 0.3 : 0;
-            long_runs += outer != 1 && outer != 0 ? 0.18 : 0;
+            short_runs += inner != 1 && inner != 0 ? price::kGatheredAlone : 0;
+            long_runs += outer != 1 && outer != 0 ? price::kMovedEvenly : 0;
         }
         return long_runs < short_runs;
     }
@@ -270,21 +287,25 @@ private:
         return false;
     }
 
-    // Whether short rows are flattened through scratch, rather than looped over: by an estimate in
-    // ns (docs/lab/architecture.md#boxes-rows-and-runs).
+    // Whether short rows are flattened through scratch, rather than looped over
+    // (docs/lab/architecture.md#boxes-rows-and-runs).
     bool flattening_pays() const {
         if (dim(0).size >= 32 || run_rank_ < 2) return false;
         Box flat;
         while (flat.last + 1 < run_rank_ && flat.inner * dim(flat.last).size < kRunBytes / widest_)
             flat.inner *= dim(flat.last++).size;
         flat.outer = dim(flat.last).size;
-        double flattened = 0.07;
+        int64_t flattened = price::kFlattened;  // for each element
         for (int o = 0; o < operands_; o++) {
             if (dense(flat, o) || (o != output_ && constant(flat, o))) continue;
-            flattened += repeats_from(flat.last, o) ? 0.02 : o == output_ ? 0.35 : 0.22;
+            flattened += repeats_from(flat.last, o) ? price::kRepeated
+                         : o == output_             ? price::kScattered
+                                                    : price::kGathered;
         }
-        const double n0 = double(dim(0).size), n1 = double(dim(row_dimension(dim(0).size)).size);
-        return 1.6 / n0 + 10.0 / (n0 * n1) > flattened;
+        // Of more rows a call costs nothing that counts, and the products stay within 64 bits.
+        constexpr int64_t kMostRows = 1 << 20;
+        const int64_t rows = std::min(dim(row_dimension(dim(0).size)).size, kMostRows);
+        return price::kCall + price::kRow * rows > flattened * dim(0).size * rows;
     }
 
     // Whether operand o is the same all along dimension k and those outside it.
@@ -333,16 +354,16 @@ private:
     // the next would make calls of few short rows. Beyond 8 MiB of operands only the shortest calls
     // count, because what lies between the rows is fetched and left.
     int row_dimension(int64_t run) const {
-        const int64_t short_call = moved_bytes_ <= double(8 << 20) ? 256 : 64;
+        const int64_t short_call = moved_bytes_ <= double(8 << 20) ? kShortCall : kShortCallBeyond;
         const bool other = space_.rank > 2 && !streams_ && dim(2).size > dim(1).size &&
                            run * dim(1).size * widest_ <= short_call;
         return other ? 2 : 1;
     }
 
     // Whether the run should go on into the next dimension. If so, operands that were constant so
-    // far must be gathered; if not, each such run is a row of its own, which takes as long as some
-    // 32 elements. Not counted are operands that are the same in all of the longest runs, as they
-    // are gathered once, and those that no layout lets the kernel read as one element.
+    // far must be gathered; if not, each such run is a row of its own. Not counted are operands
+    // that are the same in all of the longest runs, as they are gathered once, and those that no
+    // layout lets the kernel read as one element.
     bool continuing_pays(const Box &box, int64_t limit) const {
         const uint32_t layout = layout_of(box);
         int longest = box.last + 1;
@@ -354,7 +375,7 @@ private:
             begin += constant(box, o) && !(layout & digit(operands_, o)) &&
                      dim(box.last + 1).stride[o] != 0 && !repeats_from(longest, o);
         }
-        return box.inner * dim(box.last).size * begin < 32;
+        return box.inner * dim(box.last).size * begin < kRowElements;
     }
 
     // The dimension (-1: none) along which an operand is dense that is strided along the run. A box

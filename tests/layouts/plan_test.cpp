@@ -371,8 +371,8 @@ TEST(Plan, RowsLeaveOutAShortDimension) {
     };
     EXPECT_EQ(planned(32, 2, 1000).rows, 1000);
     EXPECT_FALSE(planned(16, 2, 1000).scratch) << "flattened, elements would have to be gathered";
-    EXPECT_EQ(planned(64, 4, 1000).rows, 1000);
-    EXPECT_EQ(planned(64, 5, 1000).rows, 5);
+    EXPECT_EQ(planned(64, 8, 100).rows, 100);
+    EXPECT_EQ(planned(64, 9, 100).rows, 9);
     EXPECT_EQ(planned(64, 3, 2).rows, 3);
     const hewn::Plan many = planned(64, 2, 20000);
     EXPECT_EQ(many.rows, (256 << 10) / 3 / 256 * 256 / 64 / 2);
@@ -479,10 +479,10 @@ TEST(Plan, LongRunsEndWhereConstantsChange) {
                       ended || plan.dims[o][0].stride == 0 ? Access::InPlace : Access::Table);
         return ended;
     };
-    EXPECT_FALSE(ends(15, 1, 1));
-    EXPECT_TRUE(ends(16, 1, 1));  // two of them
-    EXPECT_FALSE(ends(31, 1, 0));
-    EXPECT_TRUE(ends(32, 1, 0));
+    EXPECT_FALSE(ends(7, 1, 1));
+    EXPECT_TRUE(ends(8, 1, 1));  // two of them
+    EXPECT_FALSE(ends(15, 1, 0));
+    EXPECT_TRUE(ends(16, 1, 0));
     EXPECT_FALSE(ends(100, 0, 0));
     // 4 x 8 elements of each of 500 channels, and of several images.
     const hewn::Dimension x = {4, {2, 0, 0, 1}}, y = {8, {10, 0, 0, 4}},
