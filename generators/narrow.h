@@ -33,7 +33,7 @@ inline Expr narrowed(const Cut &cut, const Expr &r, const Expr &zero_point, cons
     return truncated(saturating_add(truncated(r, Int(16)), cast<int16_t>(zero_point)), type);
 }
 
-// An 8-bit input and its zero point, an int32.
+// An input of 8 or 16 bits and its zero point, an int32.
 struct Operand {
     Rows &rows;
     Expr zero_point;

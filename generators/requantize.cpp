@@ -58,7 +58,8 @@ public:
 };
 
 // Form `reciprocal`: the output scale is ordinary (2^-60 <= |output_scale| <= 2^60), given as r0 +
-// r1 (hewn::times_reciprocal). No quotient reaches 2^30, so nothing needs clamping in f32.
+// r1 (hewn::times_reciprocal). The largest difference (255, of 16 bits 65535) times |input_scale|
+// is at most 2^30 * |output_scale|. So no quotient reaches 2^31, and nothing needs clamping in f32.
 class RequantizeReciprocal : public Requantize<RequantizeReciprocal> {
 public:
     In<float> r0{"r0"}, r1{"r1"};

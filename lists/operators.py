@@ -340,10 +340,10 @@ OPERATORS = [
         ],
         forms=[
             Form("divide", "1", reached=Reached(scales="extraordinary")),
-            # As QUANTIZE_LINEAR's, it is proven only for outputs of 8 bits.
+            # Like QUANTIZE_LINEAR's, it is proven only for outputs of 8 bits.
             Form("reciprocal", "1", only=to_8_bits, needs="fma", reached=Reached(least=1000, ordinary=True)),
-            # As QUANTIZE_LINEAR's too. Halide's OpenCL C of a vector of 64-bit comparisons, which 32
-            # bits need, does not compile.
+            # Outputs of 32 bits need a vector of 64-bit comparisons, which Halide writes as OpenCL C
+            # that does not compile.
             Form("dense", "1", only=to_8_or_16_bits, gpu=True),
             Form("runs", "1", only=to_8_or_16_bits, needs="cuda", gpu=True),
             Form("strided", gpu=True),

@@ -117,8 +117,9 @@ Gpu open(const std::string &kind) {
 // ---- Problems in its memory ----
 
 // Fills memory with what is an ordinary number in every type: f32 from 2^-15 to 2^17, f16 from 0.5
-// to 8. A division of a zero, of which new memory is full, takes another path. Tensors differ:
-// where no kernel runs, an output that is equal to an input could be the truth.
+// to 8. A division of a zero, of which new memory is full, takes another path. Each tensor
+// is filled otherwise: where no kernel runs, an output that is equal to an input could pass for
+// right.
 void fill(hewn::DeviceMemory &memory, uint64_t bytes, size_t tensor, const Gpu &gpu) {
     std::vector<uint8_t> pattern(std::min<uint64_t>(bytes, 1 << 16));
     for (size_t i = 0; i < pattern.size(); i++)

@@ -25,7 +25,7 @@ except ImportError as error:
 
 CALLS = 10
 OPERATORS = re.compile(
-    r"(quantized_linear_add|quantized_linear_mul|dequantize_linear|quantize_linear|add)_(.*)"
+    r"(quantized_linear_add|quantized_linear_mul|requantize|dequantize_linear|quantize_linear|add)_(.*)"
 )
 TYPES = {"f32": torch.float32, "f16": torch.float16, "i64": torch.int64, "i32": torch.int32}
 TYPES |= {"i16": torch.int16, "i8": torch.int8, "u8": torch.uint8}
@@ -198,7 +198,7 @@ if triton:
 
 def triton_call(op, types, n):
     """None where there is no kernel: of types that these formulas are not exact for."""
-    if op == "quantized_linear_mul" or not set(types) <= {"f32", "f16", "i32", "i8", "u8"}:
+    if op in ("quantized_linear_mul", "requantize") or not set(types) <= {"f32", "f16", "i32", "i8", "u8"}:
         return None
     if op != "add" and "i32" in types:
         return None

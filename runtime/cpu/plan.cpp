@@ -27,22 +27,24 @@ constexpr int64_t kScratchStagger = 320;
 static_assert(kScratchMemory ==
               kMaxOperands *
                   (kScratchBytes + kScratchBytes / kPaddedBytes * kPadBytes + kScratchStagger));
-// What is done around a kernel's own arithmetic, in picoseconds: boxes are chosen by it. One list
-// for all targets, as values of their own gained nothing (docs/lab/architecture.md#prices).
+// What boxes are chosen by: the costs of what is done around a kernel's arithmetic, in picoseconds.
+// One list for all targets (docs/lab/architecture.md#prices).
 namespace price {
-constexpr int64_t kCall = 10000, kRow = 2200,  // of a kernel, and of one row more in it
-    kFlattened = 35,                           // an element of a flattened run, whatever moves
-    kGathered = 300, kScattered = 350,         // brought to scratch by a table, and from it
-    kRepeated = 20,                            // copied in scratch
-    kGatheredAlone = 300, kMovedEvenly = 180;  // by an offset of its own, and by a stride
+constexpr int64_t kCall = 10000;  // of a kernel
+constexpr int64_t kRow = 2200;    // each further row of a call
+// An element of a flattened run, whatever else happens to it; one that a table brings to scratch
+// memory, or from it; one that is copied there.
+constexpr int64_t kFlattened = 35, kGathered = 300, kScattered = 350, kRepeated = 20;
+// An element that moves by an offset of its own; by a stride.
+constexpr int64_t kGatheredAlone = 300, kMovedEvenly = 180;
 }  // namespace price
-// A row takes as long as so many elements of a longer run.
+// Starting a row costs as much as so many elements of a longer run.
 constexpr int64_t kRowElements = 16;
-// Calls of fewer bytes of the widest operand are too short: where all operands have up to 8 MiB,
-// and where they have more.
-constexpr int64_t kShortCall = 512, kShortCallBeyond = 128;
-// Elements from which on a transposition is faster than gathering; and one of bytes that are no
-// whole squares.
+// Calls of at most so many bytes of the widest operand are short: with operands of up to 8 MiB, and
+// of more.
+constexpr int64_t kShortCall = 512, kShortCallBeyond = 64;
+// The fewest elements that are transposed faster than gathered; of bytes that do not fill whole
+// squares.
 constexpr int64_t kLeastTransposed = 256, kLeastWithEdges = 512;
 // Halide's index arithmetic is in int32.
 constexpr int64_t kMaxIndex = INT32_MAX;
@@ -302,7 +304,7 @@ private:
                          : o == output_             ? price::kScattered
                                                     : price::kGathered;
         }
-        // Of more rows a call costs nothing that counts, and the products stay within 64 bits.
+        // Of more rows than that a call's own cost is negligible, and products could overflow.
         constexpr int64_t kMostRows = 1 << 20;
         const int64_t rows = std::min(dim(row_dimension(dim(0).size)).size, kMostRows);
         return price::kCall + price::kRow * rows > flattened * dim(0).size * rows;

@@ -41,7 +41,7 @@ int call_requantize(BoxCall &context, halide_buffer_t *operands) {
     return call_form(*kernel.quick, r0, r1);
 }
 
-// The form `reciprocal` takes ordinary scales of enough elements.
+// The form `reciprocal` takes ordinary, bounded scales of enough elements.
 __attribute__((cold)) int list_modes(const Space &space, const Variant &variant, CpuKernel &kernel,
                                      CpuMode *modes) {
     const bool enough = element_count(space) >= variant.plan->reciprocal_elements;

@@ -45,7 +45,7 @@ if(HEWN_ARCH STREQUAL "arm-64")
     foreach(target IN LISTS HEWN_BUILT_TARGETS)
         hewn_add_test(code_size.${target} main COMMAND awk
             "/__${target}$/ { sum += $1 } \
-END { print sum \" bytes of kernels\"; exit !(sum > 0 && sum < 400000) }"
+END { print sum \" bytes of kernels\"; exit !(sum > 0 && sum < 450000) }"
             ${PROJECT_BINARY_DIR}/code-size.txt)
     endforeach()
 endif()

@@ -837,10 +837,10 @@ TEST(Forms, RequantizeByReciprocals) {
     constexpr hewn_data_type kU8 = HEWN_DATA_TYPE_UINT8, kI16 = HEWN_DATA_TYPE_INT16;
     EXPECT_TRUE(multiplies(kU8, 256, 0.5f, 0.25f));
     EXPECT_FALSE(multiplies(kU8, 255, 0.5f, 0.25f));
-    EXPECT_TRUE(multiplies(kU8, 256, -0x1.01p22f, 1));
+    EXPECT_TRUE(multiplies(kU8, 256, -0x1.0101p22f, 1));
     EXPECT_TRUE(multiplies(kI16, 256, 0x1.0001p14f, -1));
-    EXPECT_FALSE(multiplies(kU8, 256, 0x1.02p22f, 1));
-    EXPECT_FALSE(multiplies(kI16, 256, 0x1.0002p14f, 1));
+    EXPECT_FALSE(multiplies(kU8, 256, 0x1.010102p22f, 1));
+    EXPECT_FALSE(multiplies(kI16, 256, 0x1.000102p14f, 1));
     for (const float scale : {0.0f, 0x1p-61f, 0x1p61f, HUGE_VALF, NAN})
         EXPECT_FALSE(multiplies(kU8, 256, 1e-30f, scale)) << scale;
     for (const float scale : {HUGE_VALF, NAN})

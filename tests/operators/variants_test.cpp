@@ -1013,7 +1013,7 @@ testing::AssertionResult scalar_specials(const Variant &variant, const ScaleSets
 ScaleSets scales_of_quotients(Random &random) {
     ScaleSets scales = {{1, 1, 2}, {0.5f, 0, 1}, {-0.5f, 0, 1}, {1, 0, 0x1p-60f}, {0, 0, 0}};
     // The largest ratios of the form `reciprocal`: 2^30 / 255 for 8 bits, 2^30 / 65535 for 16.
-    for (const float ratio : {0x1.01p22f, 0x1.010102p22f, 0x1.00fffep22f, 0x1.0001p14f,
+    for (const float ratio : {0x1.0101p22f, 0x1.010102p22f, 0x1.0100fep22f, 0x1.0001p14f,
                               0x1.000102p14f, 0x1.0000fep14f}) {
         scales.push_back({ratio, 0, 1});
         scales.push_back({-ratio, 0, 1});

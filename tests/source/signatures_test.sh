@@ -21,12 +21,9 @@ refused() {
     fi
 }
 
-# Of each operator with its first form: every signature that differs from a listed one in one type,
-# and is not listed itself, and those with a type too few and too many. With other forms one of them.
-while read -r operator form target signature; do
-    refused "${operator}_$form" "$operator $signature" "" "signature=$signature" layouts=111 \
-        "target=$target-no_runtime"
-done < <(cd "$source" && python3 -B -c "
+# Each operator's first form with every unlisted signature that differs from the first listed one in
+# one type, or has a type too few or too many; its other forms with one of these.
+wrong=$(cd "$source" && python3 -B -c "
 from lists.data_types import DATA_TYPES
 from lists.signatures import KERNEL_OPERATORS, signatures_of
 
@@ -42,6 +39,10 @@ for operator in KERNEL_OPERATORS:
         for signature in wrong if i == 0 else wrong[i:i + 1]:
             print(operator.name, form.name, f'x86-64-linux-{features}', signature)
 ")
+while read -r operator form target signature; do
+    refused "${operator}_$form" "$operator $signature" "" "signature=$signature" layouts=111 \
+        "target=$target-no_runtime"
+done <<<"$wrong"
 refused quantize_linear_reciprocal "quantize_linear f16_i16" \
     "narrowed holds integers of 8 bits, not i16" signature=f16_i16 layouts=1 \
     target=x86-64-linux-sse41-avx-avx2-fma-f16c-no_runtime

@@ -159,7 +159,8 @@ class AddTest(CliTest):
                     ["qadd", q, q, "--a-scale", 0.5, "--b-scale", 0.25, "--b-zero-point", 9,
                      "--scale", 0.75],
                     ["qmul", q, q, "--a-scale", 0.5, "--b-scale", 0.25, "--b-zero-point", 9,
-                     "--scale", 6.5]]
+                     "--scale", 6.5],
+                    ["requantize", q, "--input-scale", 0.5, "--scale", 0.75, "--type", "i16"]]
         self.assert_same(self.compute(*commands[0], "--device", "cpu"), self.compute(*commands[0]))
         info = json.loads(self.succeed("info", "--json").stdout)
         built = {target["device"] for target in info["targets"]}

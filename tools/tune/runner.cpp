@@ -159,7 +159,7 @@ Options parse(int argc, char **argv) {
 
 // Sets scales with which the operator picks the form (runtime/cpu/<operator>.cpp).
 //   zero            the first of a row's scales is 0: QUANTIZE_LINEAR divides the row
-//   extraordinary   QUANTIZED_LINEAR_ADD divides
+//   extraordinary   QUANTIZED_LINEAR_ADD and REQUANTIZE divide
 //   powers_of_two   its scales can be folded; half of the quotients are ties
 //   sixths          its scales cannot be folded
 //   far_apart       QUANTIZED_LINEAR_MUL clamps

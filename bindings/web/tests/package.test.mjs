@@ -255,13 +255,14 @@ test('every kernel gives its formula', () => {
     assert.deepEqual(results.filter(({differing}) => differing), []);
 });
 
-test('a kernel that is wrong is noticed', () => {
+// By verify() of operators whose result `change` changes.
+function assertNoticed(change) {
     const {compile} = hewn;
     hewn.compile = (...given) => {
         const operator = compile.apply(hewn, given), run = operator.run.bind(operator);
         operator.run = tensors => {
             run(tensors);
-            tensors.output.bytes[5] ^= 1;
+            change(tensors.output.bytes);
         };
         return operator;
     };
@@ -270,4 +271,9 @@ test('a kernel that is wrong is noticed', () => {
     } finally {
         delete hewn.compile;
     }
-});
+}
+
+test('a kernel that is wrong is noticed', () => assertNoticed(bytes => { bytes[5] ^= 1; }));
+
+// Of inputs that are all 0 most results would be too.
+test('a kernel that writes zeros is noticed', () => assertNoticed(bytes => bytes.fill(0)));
