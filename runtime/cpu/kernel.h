@@ -96,6 +96,14 @@ int call_kernel(const Form &form, const CpuCall &call, Arguments... arguments) {
                                                                              arguments...);
 }
 
+// The f32 scale, and the zero point, that an input of one element has.
+inline float scale_of(const CpuCall &call, int input) {
+    return read_scale(call.tensors[input], HEWN_DATA_TYPE_FLOAT32);
+}
+inline int32_t zero_point_of(const CpuCall &call, int input) {
+    return read_zero_point(call.tensors[input], call.kernel.problem->inputs[input].type);
+}
+
 constexpr int kNoMemory = halide_error_code_out_of_memory;
 
 // One way to run an operator.

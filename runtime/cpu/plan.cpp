@@ -38,13 +38,13 @@ constexpr int64_t kFlattened = 35, kGathered = 300, kScattered = 350, kRepeated 
 // An element that moves by an offset of its own; by a stride.
 constexpr int64_t kGatheredAlone = 300, kMovedEvenly = 180;
 }  // namespace price
-// Starting a row costs as much as so many elements of a longer run.
+// What starting a row costs, in elements of a longer run.
 constexpr int64_t kRowElements = 16;
-// Calls of at most so many bytes of the widest operand are short: with operands of up to 8 MiB, and
-// of more.
+// The longest call that counts as short, in bytes of its widest operand: where all operands have up
+// to 8 MiB, and where they have more.
 constexpr int64_t kShortCall = 512, kShortCallBeyond = 64;
-// The fewest elements that are transposed faster than gathered; of bytes that do not fill whole
-// squares.
+// The fewest elements that are transposed faster than they are gathered; the same for elements of
+// one byte that do not fill whole squares.
 constexpr int64_t kLeastTransposed = 256, kLeastWithEdges = 512;
 // Halide's index arithmetic is in int32.
 constexpr int64_t kMaxIndex = INT32_MAX;

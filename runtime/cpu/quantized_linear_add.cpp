@@ -34,10 +34,8 @@ struct Parameters {
 // it by wide loads of what narrow stores just wrote, which wait for those stores.
 void read_quantization(const CpuCall &call, Quantization &q) {
     for (int t = 0; t < 3; t++) {
-        const int zero_point = kZeroPoints[t];
-        q.scale[t] = read_scale(call.tensors[kScales[t]], HEWN_DATA_TYPE_FLOAT32);
-        q.zero_point[t] =
-            read_zero_point(call.tensors[zero_point], call.kernel.problem->inputs[zero_point].type);
+        q.scale[t] = scale_of(call, kScales[t]);
+        q.zero_point[t] = zero_point_of(call, kZeroPoints[t]);
     }
 }
 

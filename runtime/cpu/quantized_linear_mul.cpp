@@ -14,21 +14,14 @@ enum { kA, kAScale, kAZeroPoint, kB, kBScale, kBZeroPoint, kOutputScale, kOutput
 // 255 * 255 times it is below 2^30. NaN is not.
 constexpr float kBoundedRatio = 0x1p14f;
 
-float scale(const CpuCall &call, int input) {
-    return read_scale(call.tensors[input], HEWN_DATA_TYPE_FLOAT32);
-}
-
-int32_t zero_point(const CpuCall &call, int input) {
-    return read_zero_point(call.tensors[input], call.kernel.problem->inputs[input].type);
-}
-
 int call_quantized_mul(BoxCall &context, halide_buffer_t *operands) {
     const CpuCall &call = static_cast<CpuCall &>(context);
-    const float ratio = scale(call, kAScale) * scale(call, kBScale) / scale(call, kOutputScale);
+    const float ratio =
+        scale_of(call, kAScale) * scale_of(call, kBScale) / scale_of(call, kOutputScale);
     const bool bounded = call.kernel.quick && std::fabs(ratio) <= kBoundedRatio;
     return call_kernel(*(bounded ? call.kernel.quick : call.kernel.form), call, &operands[0],
-                       &operands[1], zero_point(call, kOutputZeroPoint),
-                       zero_point(call, kAZeroPoint), zero_point(call, kBZeroPoint), ratio,
+                       &operands[1], zero_point_of(call, kOutputZeroPoint),
+                       zero_point_of(call, kAZeroPoint), zero_point_of(call, kBZeroPoint), ratio,
                        &operands[2]);
 }
 

@@ -10,14 +10,6 @@ namespace {
 // Indices of its inputs.
 enum { kInput, kInputScale, kInputZeroPoint, kOutputScale, kOutputZeroPoint };
 
-float scale(const CpuCall &call, int input) {
-    return read_scale(call.tensors[input], HEWN_DATA_TYPE_FLOAT32);
-}
-
-int32_t zero_point(const CpuCall &call, int input) {
-    return read_zero_point(call.tensors[input], call.kernel.problem->inputs[input].type);
-}
-
 // Whether no quotient reaches 2^31, as the form `reciprocal` needs it. False for NaN.
 bool bounded(int32_t input_bytes, float input_scale, float output_scale) {
     const double difference = input_bytes == 1 ? 0xff : 0xffff;
@@ -27,10 +19,11 @@ bool bounded(int32_t input_bytes, float input_scale, float output_scale) {
 int call_requantize(BoxCall &context, halide_buffer_t *operands) {
     const CpuCall &call = static_cast<CpuCall &>(context);
     const CpuKernel &kernel = call.kernel;
-    const float input_scale = scale(call, kInputScale), output_scale = scale(call, kOutputScale);
+    const float input_scale = scale_of(call, kInputScale),
+                output_scale = scale_of(call, kOutputScale);
     const auto call_form = [&](const Form &form, auto... divisor) {
-        return call_kernel(form, call, &operands[0], zero_point(call, kOutputZeroPoint),
-                           zero_point(call, kInputZeroPoint), input_scale, divisor...,
+        return call_kernel(form, call, &operands[0], zero_point_of(call, kOutputZeroPoint),
+                           zero_point_of(call, kInputZeroPoint), input_scale, divisor...,
                            &operands[1]);
     };
     if (!kernel.quick || !ordinary(output_scale) ||

@@ -18,8 +18,8 @@ class InfoTest(CliTest):
         self.assertEqual(self.succeed("--version").stdout, f"hewn {version}\n")
         self.assertEqual(json.loads(self.succeed("info", "--json").stdout)["version"], version)
         for command in [[], ["info"], ["add"], ["quantize"], ["dequantize"], ["qadd"], ["qmul"],
-                        ["requantize"], ["dynamic"], ["dml-quantize"], ["dml-dequantize"], ["conformance"], ["verify"],
-                        ["replay"]]:
+                        ["requantize"], ["dynamic"], ["dml-quantize"], ["dml-dequantize"],
+                        ["conformance"], ["verify"], ["replay"]]:
             text = self.succeed(*command, "--help").stdout
             self.assertIn(" ".join(["hewn", *command]), text)
             self.assertIn("Exit code", text)
