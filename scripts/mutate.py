@@ -81,7 +81,7 @@ SUBJECTS = {
     "onnxruntime": Subject(
         files=["bindings/onnxruntime/*.cpp", "bindings/onnxruntime/*.h", "bindings/onnxruntime/python/*/*.py"],
         made="build/bindings/onnxruntime/python/*/*",
-        build="cmake --build build --target hewn_onnxruntime",
+        build="cmake --build build --target hewn_onnxruntime hewn_refused_threads",
         link="true",
         tests=[f"{CTEST} -R '^onnxruntime[.](nodes|behaviour|reference|random)[.]newest$'"],
     ),

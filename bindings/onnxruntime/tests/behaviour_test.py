@@ -1,5 +1,6 @@
-"""What the provider promises beside the results of single nodes: behaviour_test.py [OLD], with a
-folder that has an ONNX Runtime which is too old."""
+"""What the provider promises beside the results of single nodes: behaviour_test.py REFUSED_THREADS
+[OLD], with the library of refused_threads.cpp, and a folder that has an ONNX Runtime which is too
+old."""
 
 import concurrent.futures
 import os
@@ -18,7 +19,8 @@ from common import Level
 from onnx import TensorProto, helper
 
 F32 = np.float32
-OLD = sys.argv.pop() if len(sys.argv) > 1 else None
+OLD = sys.argv.pop() if len(sys.argv) > 2 else None
+REFUSED_THREADS = sys.argv.pop() if len(sys.argv) > 1 else None
 RECENT, NEWEST = common.VERSION >= (1, 27), common.VERSION >= (1, 32)
 SUM = helper.make_node("Add", ["a", "b"], ["y"])
 SUM_MODEL = common.model([SUM], [("a", F32, ["n"]), ("b", F32, ["m"])], [("y", F32, None)])
@@ -254,6 +256,36 @@ class Graphs(unittest.TestCase):
         model = common.model(nodes, [("a", F32, image)], [("y", F32, image)], constants)
         self.assertEqual(common.taken(common.on_hewn(model)), [])
         self.assertEqual(common.taken(common.on_hewn(model, claim="all")), [["Add"]])
+
+    def test_a_sum_beside_each_node_that_fuses_stays_there(self):
+        """Before it and after it; beside another node hewn takes the sum."""
+        ones, matrix, filters = (np.ones(shape, F32) for shape in (4, (4, 4), (1, 1, 1, 1)))
+        unary = ["Erf", "Sqrt", "Tanh", "Sigmoid", "Softmax", "Relu", "Gelu", "Transpose"]
+        fuses = {  # the first input's shape, and the other inputs
+            **dict.fromkeys(unary, ([4, 4], [])),
+            **dict.fromkeys(["Mul", "Div", "Pow"], ([4, 4], [ones])),
+            **dict.fromkeys(["MatMul", "Gemm"], ([4, 4], [matrix])),
+            **dict.fromkeys(["Conv", "ConvTranspose"], ([1, 1, 4, 4], [filters])),
+            "LayerNormalization": ([4, 4], [ones]),
+            "SimplifiedLayerNormalization": ([4, 4], [ones]),
+            "RMSNormalization": ([4, 4], [ones]),
+            "BatchNormalization": ([1, 4, 4, 4], [ones] * 4),
+            "Reshape": ([4, 4], [np.asarray([4, 4])]),
+        }
+        others = dict.fromkeys(["Neg", "Identity"], ([4, 4], []))
+        for name, (shape, inputs) in {**fuses, **others}.items():
+            constants = {f"c{i}": value for i, value in enumerate(inputs)}
+
+            def between(a, b, name=name, constants=constants):
+                return helper.make_node(name, [a, *constants], [b])
+
+            for nodes in ([between("a", "p"), helper.make_node("Add", ["p", "a"], ["y"])],
+                          [helper.make_node("Add", ["a", "a"], ["p"]), between("p", "y")]):
+                model = common.model(nodes, [("a", F32, shape)], [("y", F32, None)], constants, 23)
+                with self.subTest(name, last=nodes[1].op_type):
+                    options = common.session_options(Level.ORT_DISABLE_ALL)
+                    taken = common.taken_nodes(common.on_hewn(model, options))
+                    self.assertEqual(taken, [] if name in fuses else ["Add"])
 
     def test_a_model_optimized_first_loses_no_fusion(self):
         nodes = [helper.make_node("MatMul", ["a", "w"], ["p"]),
@@ -673,6 +705,17 @@ class SameMemory(unittest.TestCase):
 
         with concurrent.futures.ThreadPoolExecutor(4) as pool:
             self.assertEqual(set(pool.map(repeat, range(4))), {""})
+
+    def test_slices_run_when_onnx_runtime_refuses_its_threads(self):
+        code = """
+import common, numpy as np, onnxruntime as ort, sys
+ort.register_execution_provider_library("refused_threads", sys.argv[1])
+from behaviour_test import SUM_MODEL
+session = common.on_hewn(SUM_MODEL, common.session_options(threads=2))
+x = np.arange(1 << 22, dtype=np.float32)
+print(common.equal(session.run(None, {"a": x, "b": x})[0], x + x))
+"""
+        self.assertEqual(run_python(code, REFUSED_THREADS).split(), ["refused", "True"])
 
 
 class Registering(unittest.TestCase):

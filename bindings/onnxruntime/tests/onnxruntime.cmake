@@ -18,6 +18,12 @@ endif()
 hewn_add_test(onnxruntime.exports posix
     COMMAND ${here}/exports_test.sh ${CMAKE_NM} $<TARGET_FILE:hewn_onnxruntime>)
 
+# The provider in an ONNX Runtime that refuses its threads.
+add_library(hewn_refused_threads MODULE ${here}/refused_threads.cpp)
+target_compile_definitions(hewn_refused_threads PRIVATE
+    HEWN_PROVIDER="$<TARGET_FILE:hewn_onnxruntime>")
+target_link_libraries(hewn_refused_threads PRIVATE ${CMAKE_DL_LIBS})
+
 # hewn_onnxruntime_test(<name> <version> <label> <cost> <argument>...): a Python program.
 function(hewn_onnxruntime_test name version label cost)
     hewn_add_test(onnxruntime.${name}.${version} ${label}
@@ -30,7 +36,8 @@ foreach(version 1.24.1 newest)
     hewn_onnxruntime_test(nodes ${version} posix 15 nodes_test.py)
     hewn_onnxruntime_test(random ${version} posix 10 random_test.py 1000)
     hewn_onnxruntime_test(reference ${version} posix 20 reference_test.py 800)
-    hewn_onnxruntime_test(behaviour ${version} posix 5 behaviour_test.py @onnxruntime==1.23.2@)
+    hewn_onnxruntime_test(behaviour ${version} posix 5 behaviour_test.py
+        $<TARGET_FILE:hewn_refused_threads> @onnxruntime==1.23.2@)
     hewn_onnxruntime_test(random_long ${version} long 0 random_test.py 20000)
     hewn_onnxruntime_test(reference_long ${version} long 0 reference_test.py 20000 --seed 2)
 endforeach()
