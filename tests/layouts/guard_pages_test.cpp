@@ -11,6 +11,7 @@
 #include "../../reference/problems.h"
 #include "../../reference/variants.h"
 #include "../support/check.h"
+#include "../support/execution.h"
 #include "../support/mapping.h"
 #include "../support/runnable.h"
 #include "../support/variant_fixture.h"
@@ -219,6 +220,28 @@ TEST(GuardPages, DynamicQuantization) {
             }
         }
     }
+}
+
+// A refused constant is not read: it has less memory than its description says.
+TEST(GuardPages, RefusedConstants) {
+    if (runnable_variants("quantize_linear", "f32_u8").empty())
+        GTEST_SKIP() << "quantize_linear f32_u8: not in this build";
+    const GuardedPages pages(4);
+    const Spec x{HEWN_DATA_TYPE_FLOAT32, {4096}}, y{HEWN_DATA_TYPE_UINT8, {4096}};
+    const hewn_buffer_binding none = {sizeof none, nullptr, 0, 0},
+                              short_scale = {sizeof none, pages.last(4), 0, 4},
+                              constants[] = {none, short_scale, none};
+    hewn_compile_options options = compile_options();
+    options.constants = constants;
+    options.constant_count = 3;
+    OperatorPtr op;
+    Outcome outcome;
+    ASSERT_FALSE(faults([&] {
+        outcome = compile(Description(HEWN_OPERATOR_QUANTIZE_LINEAR,
+                                      {x.desc(), x.desc(), std::nullopt, y.desc()}),
+                          &options, op);
+    }));
+    EXPECT_EQ(outcome.status, HEWN_STATUS_INVALID_BINDING) << outcome;
 }
 
 // The trap itself works.

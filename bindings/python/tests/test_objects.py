@@ -6,7 +6,7 @@ import inspect
 import hewn
 import numpy as np
 import pytest
-from hewn._operators import OPERATORS
+from hewn._operators import OPERATORS, library
 
 X = np.linspace(-3, 3, 24, dtype=np.float32).reshape(4, 6)
 
@@ -132,6 +132,23 @@ def test_info_tells_what_the_package_can_run():
         if target.device != "cpu":
             with pytest.raises(hewn.Error, match="cannot run here"):
                 hewn.add(X, X, variant=target.name)
+
+
+def test_the_module_counts_what_the_package_passes():
+    """Functions are written by generate.py: another number of arguments would be a fault of it."""
+    names = inspect.signature(hewn.quantize_linear).parameters
+    nones = (None,) * (len(names) - 4)
+    for inputs, options in (
+        ((X, 0.1), (*nones, (None,))),
+        ((X, 0.1, None, None), (*nones, (None,))),
+        ((X, 0.1, None), (*nones[1:], (None,))),
+        ((X, 0.1, None), (*nones, ())),
+        ((X, 0.1, None), (*nones, (None, None))),
+    ):
+        with pytest.raises(RuntimeError, match="not an operator's"):
+            library.call(OPERATORS["quantize_linear"].number, inputs, options)
+    result = library.call(2, (X, 0.1, None), (*nones, (None,)))
+    np.testing.assert_array_equal(result, hewn.quantize_linear(X, 0.1))
 
 
 def test_functions_are_the_tables():
