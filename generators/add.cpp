@@ -7,7 +7,7 @@ namespace {
 using namespace Halide;
 
 struct Types {
-    static hewn::SignatureTypes types() { return {"add", {"f32 f16 i64 i32 i16 i8"}}; }
+    static hewn::SignatureTypes types() { return {"add", {"f32 f16 bf16 i64 i32 i16 i8"}}; }
 };
 
 class Add : public hewn::Elementwise<Add>, public Types {
@@ -17,9 +17,10 @@ public:
     Output<Buffer<void, 2>> output{"output"};
 
     void configure() {
-        a.set_type(signature_type(0));
-        b.set_type(signature_type(0));
-        output.set_type(signature_type(0));
+        const Type type = hewn::held_type(signature_type(0));
+        a.set_type(type);
+        b.set_type(type);
+        output.set_type(type);
     }
 
     void generate() {
@@ -28,8 +29,12 @@ public:
         if (tail == hewn::Tail::Shifted)
             throw CompileError("add: the knob tail=shifted computes elements twice\n");
         set_prefetched({hewn::prefetched(a), hewn::prefetched(b)}, prefetch_distance);
-        const Type type = output.type();
-        if (type.is_int()) {
+        const Type type = signature_type(0);
+        if (type.is_bfloat()) {
+            // As of f16: 24 >= 2 * 8 + 2 bits.
+            const Expr sum = hewn::rounded(hewn::bf16_to_f32(a(x, y)) + hewn::bf16_to_f32(b(x, y)));
+            define(output, {hewn::f32_to_bf16(sum, target)});
+        } else if (type.is_int()) {
             // Unsigned, because signed 32-bit overflow is undefined in Halide.
             const Type wrapping = type.with_code(Type::UInt);
             const Expr sum = reinterpret(wrapping, a(x, y)) + reinterpret(wrapping, b(x, y));

@@ -36,7 +36,9 @@ inline Expr clamp_keeping_nan(const Expr &e, const Expr &low, const Expr &high) 
 // f32(e), exact for f16 and integers up to 24 bits, nearest even for 32-bit integers.
 inline Expr to_f32(const Expr &e) {
     if (!e.type().is_float()) require_integer_up_to(32, "to_f32", e.type());
-    else require(e.type().bits() <= 32, rule_for("to_f32", "floats of up to 32 bits", e.type()));
+    else
+        require(e.type() == Float(16) || e.type() == Float(32),
+                rule_for("to_f32", "f16 and f32 of floats", e.type()));
     const bool narrow = e.type().is_int_or_uint() && e.type().bits() < 32;
     return opaque(cast<float>(narrow ? cast<int32_t>(e) : e));
 }
@@ -54,6 +56,23 @@ inline Expr to_f16(const Expr &e, const Target &target) {
     // Where the hardware has no conversion, Halide emulates it, and turns NaN into infinity.
     if (target.arch != Target::X86 || target.has_feature(Target::F16C)) return converted;
     return select(strict_float(e != e), float16_t::make_nan(), converted);
+}
+
+// f32 of bf16's bits, exact: they are its upper half.
+inline Expr bf16_to_f32(const Expr &bits) {
+    require_type("bf16_to_f32", UInt(16), bits.type());
+    return reinterpret<float>(cast<uint32_t>(bits) << 16);
+}
+
+// The bits of bf16(e), nearest even. e is f32.
+inline Expr f32_to_bf16(const Expr &e, const Target &target) {
+    require_type("f32_to_bf16", Float(32), e.type());
+    const Expr bits = reinterpret<uint32_t>(e);
+    const Expr upper = cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+    // The lower half of a NaN could carry into its upper half and leave no NaN. x86 and ARM make
+    // NaNs with nothing there of numbers that have nothing there (docs/lab/numerics.md#bf16).
+    if (!wasm::is_target(target)) return upper;
+    return select(strict_float(e != e), cast<uint16_t>(0x7fc0), upper);
 }
 
 // e * (r0 + r1): docs/lab/numerics.md#the-two-operation-quotient. `again` has the value of e; it

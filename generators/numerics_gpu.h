@@ -60,6 +60,13 @@ inline Expr narrowed(const Expr &bits) {
                                         magnitude < (113 << 23), subnormal, normal));
 }
 
+// f32's bits to those of bf16, which is f32's upper half, nearest even; NaN stays NaN.
+inline Expr narrowed_to_bf16(const Expr &bits) {
+    require_type("narrowed_to_bf16", UInt(32), bits.type());
+    const Expr rounded = (bits + u32(0x7fff) + ((bits >> 16) & 1)) >> 16;
+    return cast<uint16_t>(select((bits & kMagnitude) > kInfinity, u32(0x7fc0), rounded));
+}
+
 // i32 to f32's bits, nearest even. Only the sum rounds, so the hardware's conversion beyond 2^24
 // does not matter.
 inline Expr converted(const Expr &integer) {
@@ -354,14 +361,16 @@ struct Numerics {
     Expr to_f32(const Expr &bits, const Type &type) const {
         if (type == Float(16))
             return ieee ? as_u32(f32(reinterpret(Float(16), bits))) : widened(bits);
+        if (type == BFloat(16)) return cast<uint32_t>(bits) << 16;
         if (type == Int(32)) return ieee ? as_u32(f32(bits)) : converted(bits);
-        require_type("to_f32 beside f16 and i32", Float(32), type);
+        require_type("to_f32 beside f16, bf16 and i32", Float(32), type);
         return bits;
     }
-    // An f32 to the bits of `type`, f32 or f16.
+    // An f32 to the bits of `type`, f32, f16 or bf16.
     Expr from_f32(const Expr &value, const Type &type) const {
         if (type == Float(32)) return as_u32(value);
-        require_type("from_f32 beside f32", Float(16), type);
+        if (type == BFloat(16)) return narrowed_to_bf16(as_u32(value));
+        require_type("from_f32 beside f32 and bf16", Float(16), type);
         if (ieee) return reinterpret<uint16_t>(cast<float16_t>(value));
         return narrowed(as_u32(value));
     }
@@ -386,8 +395,11 @@ struct Numerics {
 
     // a + b of floats.
     Expr add(const Expr &a, const Expr &b, const Type &type) const {
-        if (flushes && type == Float(32)) return add_flushing(a, b);
-        return from_f32(as_f32(to_f32(a, type)) + as_f32(to_f32(b, type)), type);
+        const Expr a32 = to_f32(a, type), b32 = to_f32(b, type);
+        // No sum of f16 is a subnormal f32.
+        const bool may_flush = flushes && type != Float(16);
+        return from_f32(may_flush ? as_f32(add_flushing(a32, b32)) : as_f32(a32) + as_f32(b32),
+                        type);
     }
     Expr quantize(const Expr &x, const Expr &scale, const Expr &zero_point, const Type &in,
                   const Type &scale_type, const Type &out) const {

@@ -22,7 +22,11 @@ inline void require(bool holds, const std::string &rule) {
 }
 
 inline std::string type_name(const Type &type) {
-    return (type.is_float() ? "f" : type.is_int() ? "i" : "u") + std::to_string(type.bits());
+    const char *const kind = type.is_bfloat()  ? "bf"
+                             : type.is_float() ? "f"
+                             : type.is_int()   ? "i"
+                                               : "u";
+    return kind + std::to_string(type.bits());
 }
 inline std::string rule_for(const char *helper, const std::string &types, const Type &type) {
     return std::string(helper) + " holds " + types + ", not " + type_name(type);
@@ -42,8 +46,9 @@ inline void require_type(const char *helper, const Type &expected, const Type &t
     require(type == expected, rule_for(helper, type_name(expected), type));
 }
 
-// The type that is spelled so: f32 f16 i8 u8 i16 u16 i32 u32 i64 u64.
+// The type that is spelled so: f32 f16 bf16 i8 u8 i16 u16 i32 u32 i64 u64.
 inline Type type_named(const std::string &name) {
+    if (name == "bf16") return BFloat(16);
     const int bits = std::stoi(name.substr(1));
     return name[0] == 'f' ? Float(bits) : name[0] == 'i' ? Int(bits) : UInt(bits);
 }
@@ -80,5 +85,8 @@ inline Type type_of_signature(const SignatureTypes &types, const std::string &si
     }
     return type_named(words[index]);
 }
+
+// The type in which CPU kernels hold elements. bf16 as bits: Halide's conversion loses NaN.
+inline Type held_type(const Type &type) { return type.is_bfloat() ? UInt(16) : type; }
 
 }  // namespace hewn

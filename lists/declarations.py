@@ -90,7 +90,7 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
 
 @dataclass(eq=False)
 class DataType(Declaration):
-    """`name` is the word for it in signatures: a letter for the kind, then the number of bits.
+    """`name` is the word for it in signatures: letters for the kind, then the number of bits.
     `directml_name` and `number` are those of DML_TENSOR_DATA_TYPE. Sub-byte types share bytes in
     memory. The kernels of u8 or i8 compute them."""
 

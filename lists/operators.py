@@ -50,6 +50,7 @@ OPERATORS = [
         ],
         signature=["ATensor"],
         levels=[
+            Level("hewn", (1, 8), {"ATensor": "f32 f16 bf16 i64 i32 i16 i8 u64 u32 u16 u8"}),
             Level("5.1", (1, 8), {"ATensor": "f32 f16 i64 i32 i16 i8 u64 u32 u16 u8"}),
             Level("4.1", (1, 8), {"ATensor": "f32 f16 i64 i32 u64 u32"}),
             Level("3.0", (1, 8), {"ATensor": "f32 f16 i32 u32"}),

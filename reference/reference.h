@@ -18,6 +18,11 @@ struct f16 {
     uint16_t bits;
 };
 
+// The upper half of an IEEE-754 binary32, kept as its bits.
+struct bf16 {
+    uint16_t bits;
+};
+
 // An integer of fewer bits than T, kept in one.
 template<int Bits, class T>
 struct Narrow {
@@ -58,6 +63,8 @@ inline float to_f32(f16 h) {
     const float magnitude = float(mantissa) * 0x1p-24f;
     return sign ? -magnitude : magnitude;
 }
+// f32(b), exact.
+inline float to_f32(bf16 b) { return from_bits(uint32_t(b.bits) << 16); }
 inline float to_f32(float x) { return x; }
 // f32(i), nearest even.
 inline float to_f32(int32_t i) { return float(i); }
@@ -74,17 +81,26 @@ inline f16 to_f16(float x) {
     return {uint16_t(sign | ((magnitude - (112u << 23) + 0xfff + (magnitude >> 13 & 1)) >> 13))};
 }
 
+// bf16(x), nearest even; beyond its range infinity.
+inline bf16 to_bf16(float x) {
+    const uint32_t bits = to_bits(x);
+    if (std::isnan(x)) return {uint16_t(bits >> 16 | 0x40)};
+    return {uint16_t((bits + 0x7fff + (bits >> 16 & 1)) >> 16)};
+}
+
 template<class T>
 T from_f32(float x) {
     if constexpr (std::is_same_v<T, f16>) return to_f16(x);
+    else if constexpr (std::is_same_v<T, bf16>) return to_bf16(x);
     else return x;
 }
 
 // a + b: floats round once in T, integers wrap modulo 2^n.
 template<class T>
 T add(T a, T b) {
-    if constexpr (std::is_same_v<T, f16>)
-        return to_f16(to_f32(a) + to_f32(b));  // 24 >= 2 * 11 + 2: rounding twice is rounding once
+    // f32 has 24 >= 2 * 11 + 2 bits, f16 has 11 and bf16 8: rounding twice is rounding once.
+    if constexpr (std::is_same_v<T, f16> || std::is_same_v<T, bf16>)
+        return from_f32<T>(to_f32(a) + to_f32(b));
     else if constexpr (std::is_floating_point_v<T>) return a + b;
     else return T(std::make_unsigned_t<T>(std::make_unsigned_t<T>(a) + std::make_unsigned_t<T>(b)));
 }
@@ -210,6 +226,8 @@ template<class T>
 bool same(T a, T b) {
     if constexpr (std::is_same_v<T, f16>)
         return a.bits == b.bits || ((a.bits & 0x7fff) > 0x7c00 && (b.bits & 0x7fff) > 0x7c00);
+    else if constexpr (std::is_same_v<T, bf16>)
+        return a.bits == b.bits || ((a.bits & 0x7fff) > 0x7f80 && (b.bits & 0x7fff) > 0x7f80);
     else if constexpr (std::is_same_v<T, float>)
         return to_bits(a) == to_bits(b) || (std::isnan(a) && std::isnan(b));
     else return a == b;

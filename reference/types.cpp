@@ -65,7 +65,7 @@ hewn_data_type unsigned_twin(hewn_data_type type) {
 template<class T>
 std::string text_of(T value) {
     std::ostringstream text;
-    if constexpr (std::is_same_v<T, f16>)
+    if constexpr (std::is_same_v<T, f16> || std::is_same_v<T, bf16>)
         text << std::setprecision(9) << reference::to_f32(value) << " (0x" << std::hex << value.bits
              << ")";
     else if constexpr (std::is_same_v<T, float>)

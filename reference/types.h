@@ -13,12 +13,13 @@
 
 namespace hewn_test {
 
-using reference::f16, reference::i4, reference::u4, reference::i2, reference::u2;
+using reference::bf16, reference::f16, reference::i4, reference::u4, reference::i2, reference::u2;
 
 // A type's name in signatures, itself, its enumerator.
 #define HEWN_EACH_TYPE(X) \
     X(f32, float, FLOAT32) \
     X(f16, f16, FLOAT16) \
+    X(bf16, bf16, BFLOAT16) \
     X(u64, uint64_t, UINT64) \
     X(u32, uint32_t, UINT32) \
     X(u16, uint16_t, UINT16) \
@@ -34,6 +35,10 @@ using reference::f16, reference::i4, reference::u4, reference::i2, reference::u2
     X(u4, u4, UINT4) \
     X(i2, i2, INT2) \
     X(u2, u2, UINT2)
+
+template<class T>
+inline constexpr bool is_float =
+    std::is_same_v<T, float> || std::is_same_v<T, f16> || std::is_same_v<T, bf16>;
 
 template<class T>
 struct DataTypeOf;

@@ -129,10 +129,25 @@ const std::vector<f16> &special_f16() {
     return values;
 }
 
+// Beside f32's, cut: signalling NaNs and those whose bits are all ones.
+const std::vector<bf16> &special_bf16() {
+    static const std::vector<bf16> values = [] {
+        std::vector<bf16> v;
+        for (const float x : special_f32()) v.push_back({uint16_t(reference::to_bits(x) >> 16)});
+        for (const uint16_t bits : {0x0001, 0x007f, 0x0080, 0x7f7f, 0x7f81, 0x7fff}) {
+            v.push_back({bits});
+            v.push_back({uint16_t(bits | 0x8000)});
+        }
+        return v;
+    }();
+    return values;
+}
+
 template<class T>
 std::vector<T> special_values() {
     if constexpr (std::is_same_v<T, float>) return special_f32();
     else if constexpr (std::is_same_v<T, f16>) return special_f16();
+    else if constexpr (std::is_same_v<T, bf16>) return special_bf16();
     else {
         std::vector<T> v;
         // Ends of every narrower type, and neighbours of the powers of two where f32 starts to
@@ -190,6 +205,8 @@ T random_value(Random &random) {
         return random.one_in(4) ? reference::from_bits(uint32_t(bits))
                                 : (random.unit() - 0.5f) * 600;
     else if constexpr (std::is_same_v<T, f16>) return {uint16_t(bits)};
+    else if constexpr (std::is_same_v<T, bf16>)  // all bits, or numbers that sums round
+        return {uint16_t(random.one_in(4) ? bits : 0x3f00 + bits % 0x200 + (bits >> 32 & 0x8000))};
     else return T(bits);
 }
 

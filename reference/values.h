@@ -52,6 +52,7 @@ private:
 
 const std::vector<float> &special_f32();
 const std::vector<f16> &special_f16();
+const std::vector<bf16> &special_bf16();
 template<class T>
 std::vector<T> special_values();
 

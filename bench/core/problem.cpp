@@ -19,7 +19,8 @@
 
 namespace hewn_bench {
 
-using hewn_test::facts, hewn_test::parse_type, hewn_test::with_any_type, reference::f16;
+using hewn_test::facts, hewn_test::parse_type, hewn_test::is_float, hewn_test::with_any_type,
+    reference::f16;
 
 // ---- The lists ----------------------------------------------------------------------------------
 
@@ -109,7 +110,7 @@ std::vector<double> Operand::values() const {
         using T = decltype(tag);
         for (int64_t i = 0; i < distinct(); i++) {
             const T value = static_cast<const T *>(data)[i];
-            if constexpr (std::is_same_v<T, f16>) values.push_back(reference::to_f32(value));
+            if constexpr (is_float<T>) values.push_back(reference::to_f32(value));
             else values.push_back(double(value));
         }
     });
@@ -210,7 +211,7 @@ float quantizing_scale(const std::string &type) {
 void fill_tensor(const std::string &op, Operand &operand, std::mt19937 &random) {
     with_any_type(parse_type(operand.type), [&](auto tag) {
         using T = decltype(tag);
-        if constexpr (std::is_same_v<T, float> || std::is_same_v<T, f16>) {
+        if constexpr (is_float<T>) {
             const bool quantizes = op == "quantize_linear";
             const float scale = quantizing_scale(operand.type),
                         most = quantizes ? QUANTIZED_STEPS * scale : 6.5f;
@@ -250,7 +251,7 @@ void fill_parameter(Problem &problem, size_t index) {
         using T = decltype(tag);
         T *const data = static_cast<T *>(operand.data);
         for (int64_t i = 0; i < operand.distinct(); i++) {
-            if constexpr (std::is_same_v<T, float> || std::is_same_v<T, f16>)
+            if constexpr (is_float<T>)
                 data[i] = reference::from_f32<T>(scale * (1 + 0.01f * float(i % 37)));
             else
                 data[i] = wide                  ? T(0)
@@ -333,10 +334,12 @@ Difference difference(const Problem &problem, const void *expected) {
                 double distance;
                 if constexpr (std::is_same_v<T, float>)
                     distance = std::fabs(double(got[i]) - want[i]) / (std::fabs(want[i]) * 0x1p-22);
-                else if constexpr (std::is_same_v<T, f16>)
+                else if constexpr (is_float<T>)
                     distance =
                         std::fabs(double(reference::to_f32(got[i])) - reference::to_f32(want[i])) /
-                        (std::fabs(reference::to_f32(want[i])) * 0x1p-9 + 0x1p-23);
+                        (std::fabs(reference::to_f32(want[i])) *
+                             (std::is_same_v<T, f16> ? 0x1p-9 : 0x1p-6) +
+                         0x1p-23);
                 else
                     distance =
                         problem.op == "add" ? 2 : std::fabs(double(got[i]) - double(want[i]));

@@ -12,7 +12,7 @@ import textwrap
 
 HEADER = pathlib.Path(__file__).parents[2] / "include/hewn/hewn.h"
 NAMES = {"InputTensor": "x", "OutputTensor": "out"}
-KINDS = {"f": "float", "i": "int", "u": "uint"}
+KINDS = {"f": "float", "bf": "bfloat", "i": "int", "u": "uint"}
 KEYWORDS = {
     "axis": "int | None",
     "block_size": "int | None",
@@ -44,7 +44,8 @@ def python_name(tensor):
 
 def python_type(word):
     """u8 is uint8."""
-    return KINDS[word[0]] + word[1:]
+    kind = word.rstrip("0123456789")
+    return KINDS[kind] + word[len(kind) :]
 
 
 def python_value(word):

@@ -2,8 +2,8 @@ import type {Attributes, Operators} from './operators.js';
 
 export type {Attributes, Operators};
 
-export type DataType = 'float32' | 'float16' | 'uint64' | 'int64' | 'uint32' | 'int32' | 'uint16' |
-    'int16' | 'uint8' | 'int8' | 'uint4' | 'int4' | 'uint2' | 'int2';
+export type DataType = 'float32' | 'float16' | 'bfloat16' | 'uint64' | 'int64' | 'uint32' |
+    'int32' | 'uint16' | 'int16' | 'uint8' | 'int8' | 'uint4' | 'int4' | 'uint2' | 'int2';
 
 /** A tensor's type and layout. Dimensions go from the outermost to the innermost. */
 export interface TensorDesc {
@@ -38,7 +38,8 @@ export class Tensor implements TensorDesc {
     /** The same of the bytes. */
     get bytes(): Uint8Array;
     /** Copies as many values as the tensor has, converted as typed arrays convert numbers. For
-     * float16 a Uint16Array has the elements' bits, in every engine; all else has numbers. */
+     * float16 and bfloat16 a Uint16Array has the elements' bits, in every engine; all else has
+     * numbers. */
     set(values: ArrayLike<number> | ArrayLike<bigint>): void;
     /** Gives the memory back. JavaScript's garbage collector does not. After that `data`, `bytes`,
      * set() and operators refuse the tensor. */
@@ -104,7 +105,7 @@ export function load(source?: string | URL | BufferSource | Response | WebAssemb
 
 /** The typed array class of a data type. Those of 4 and 2 bits are bytes, in which the first
  * element has the lowest bits. float16's is Float16Array, or where the engine has none
- * Uint16Array, of the elements' bits. */
+ * Uint16Array, of the elements' bits, as bfloat16's is everywhere. */
 export function arrayOf(dataType: DataType): any;
 /** One element for all of a shape. */
 export function repeated(dataType: DataType, shape: readonly number[]): TensorDesc;

@@ -2,7 +2,7 @@
 // C interface (include/hewn/hewn.h), whose table of operators it reads. hewn.d.ts documents it.
 
 // hewn_data_type, and how JavaScript sees the elements. Some engines have no Float16Array; there an
-// element is its 16 bits.
+// element is its 16 bits, as one of bfloat16 is everywhere.
 const TYPES = {
     float32: [1, Float32Array],
     float16: [2, globalThis.Float16Array ?? Uint16Array],
@@ -16,6 +16,7 @@ const TYPES = {
     int64: [11, BigInt64Array],
     uint4: [12, Uint8Array],  // packed, the first element in the lowest bits
     int4: [13, Uint8Array],
+    bfloat16: [29, Uint16Array],
     uint2: [30, Uint8Array],
     int2: [31, Uint8Array],
 };
@@ -45,6 +46,17 @@ export function toF16(value) {
     const bits = units + ((below + 14) << 10);
     return sign | (magnitude === Infinity || bits > 0x7c00 ? 0x7c00 : bits);
 }
+/** The bits of the bf16 that is nearest, even if two are, to a number of 64 bits. */
+export function toBf16(value) {
+    if (Number.isNaN(value)) return 0x7fc0;
+    const word = new DataView(new ArrayBuffer(4));
+    word.setFloat32(0, value);
+    const cut = Math.abs(value) - Math.abs(word.getFloat32(0)), bits = word.getUint32(0);
+    // To odd f32, which tells what was cut off, as bf16 is rounded once.
+    const odd = !cut || bits & 1 ? bits : cut < 0 ? bits - 1 : bits | 1;
+    return (odd + 0x7fff + ((odd >>> 16) & 1)) >>> 16;
+}
+
 // To an integer, even if two are as near.
 const rint = x => (Math.abs(x) < 2 ** 51 ? x + 1.5 * 2 ** 52 - 1.5 * 2 ** 52 : x);
 
@@ -351,9 +363,11 @@ function elements(dataType, length, values) {
         throw new TypeError(`${values.length} values for ${length} ${what}`);
     }
     const type = arrayOf(dataType);
-    // The engines' two classes for f16 must not give a program two meanings.
-    if (dataType === 'float16' && type === Uint16Array && !(values instanceof Uint16Array))
-        return Uint16Array.from(values, value => toF16(+value));
+    // Bits are a Uint16Array and numbers all else. The engines' two classes for f16 must not give a
+    // program two meanings.
+    const toBits = {float16: toF16, bfloat16: toBf16}[dataType];
+    if (toBits && type === Uint16Array && !(values instanceof Uint16Array))
+        return Uint16Array.from(values, value => toBits(+value));
     if (dataType === 'float16' && type !== Uint16Array && values instanceof Uint16Array)
         return new type(values.buffer, values.byteOffset, values.length);
     return isView ? values : type.from(values);

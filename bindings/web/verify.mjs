@@ -1,8 +1,8 @@
 // Whether the kernels give the formulas' results on this engine, bit for bit. The formulas are here
 // in JavaScript, one rounding for each written operation (docs/numerics.md).
-import {alongAxis, arrayOf, repeated, toF16} from './hewn.mjs';
+import {alongAxis, arrayOf, repeated, toBf16, toF16} from './hewn.mjs';
 
-export {toF16};
+export {toBf16, toF16};
 
 const f32 = Math.fround;
 
@@ -15,6 +15,12 @@ export function fromF16(bits) {
     const exponent = (bits >> 10) & 31, fraction = bits & 1023, sign = bits & 0x8000 ? -1 : 1;
     if (exponent === 31) return fraction ? NaN : sign * Infinity;
     return sign * (exponent ? (1024 + fraction) * 2 ** (exponent - 25) : fraction * 2 ** -24);
+}
+
+/** The number that the bits of a bf16 are. */
+export function fromBf16(bits) {
+    scratch.setUint32(0, bits << 16);
+    return scratch.getFloat32(0);
 }
 
 // ---- The formulas ----
@@ -68,19 +74,19 @@ const WHOLE = {
 
 // A type's elements as numbers (64 bits: BigInts), and the bits that they are stored as.
 function typeOf(dataType) {
-    const bits = Number(/\d+/.exec(dataType)[0]), isFloat = dataType.startsWith('float');
+    const bits = Number(/\d+/.exec(dataType)[0]), isFloat = /^b?float/.test(dataType);
     const signed = dataType.startsWith('int');
+    const [number, toBits] = {float16: [fromF16, toF16], bfloat16: [fromBf16, toBf16]}[dataType] ?? [];
     const type = {
-        bits, isFloat, Array: dataType === 'float16' ? Uint16Array : arrayOf(dataType),
-        number: dataType === 'float16' ? fromF16 : x => x,
-        stored: dataType === 'float16' ? toF16 : x => x,
+        bits, isFloat, Array: toBits ? Uint16Array : arrayOf(dataType),
+        number: number ?? (x => x), stored: toBits ?? (x => x),
     };
     if (!isFloat) type.least = signed ? -(2 ** (bits - 1)) : 0;
     if (!isFloat) type.most = 2 ** (signed ? bits - 1 : bits) - 1;
     return type;
 }
 
-/** A view of a tensor's memory in which an f16 is its bits. */
+/** A view of a tensor's memory in which an f16 or a bf16 is its bits. */
 export const stored = tensor => new (typeOf(tensor.dataType).Array)(
     tensor.bytes.buffer, tensor.bytes.byteOffset, tensor.length);
 
@@ -122,12 +128,12 @@ function fill(view, type, random) {
 
 // The types of the operator's tensors, by name, for a kernel's signature, "f32_u8".
 function typesOf({tensors}, signature) {
-    const words = signature.split('_').map(word =>
-        ({f: 'float', i: 'int', u: 'uint'})[word[0]] + word.slice(1));
+    const words = signature.split('_').map(word => word.replace(/^[a-z]+/, kind =>
+        ({f: 'float', bf: 'bfloat', i: 'int', u: 'uint'})[kind]));
     const types = tensors.map(tensor => (tensor.inSignature ? words.shift() : undefined));
     const resolve = i => types[i] ??= tensors[i].like < 0 ? 'float32' : likeOf(tensors[i]);
     const likeOf = ({like, likeIntegers}) =>
-        (likeIntegers && !resolve(like).startsWith('float') ? likeIntegers : resolve(like));
+        (likeIntegers && !typeOf(resolve(like)).isFloat ? likeIntegers : resolve(like));
     // Of an operator whose signature names a type by another tensor's that has it.
     tensors.forEach(({like, likeIntegers}, i) => {
         if (types[i] && like >= 0 && !likeIntegers) types[like] ??= types[i];

@@ -93,7 +93,7 @@ typedef struct hewn_error {
 
 /* ---- Tensors --------------------------------------------------------------------------------- */
 
-/* The values are DML_TENSOR_DATA_TYPE's; those of 2 bits are hewn's own. Elements of less than a
+/* The values are DML_TENSOR_DATA_TYPE's; from 29 on they are hewn's own. Elements of less than a
  * byte are packed, the first in a byte's lowest bits. */
 typedef int32_t hewn_data_type;
 enum {
@@ -111,6 +111,7 @@ enum {
     HEWN_DATA_TYPE_INT64 = 11,
     HEWN_DATA_TYPE_UINT4 = 12,
     HEWN_DATA_TYPE_INT4 = 13,
+    HEWN_DATA_TYPE_BFLOAT16 = 29, /* the upper half of a FLOAT32 */
     HEWN_DATA_TYPE_UINT2 = 30,
     HEWN_DATA_TYPE_INT2 = 31
 };
@@ -590,7 +591,7 @@ struct hewn_buffer_binding {
 };
 
 /* A binding's struct_size that also says what its memory holds: a hewn_data_type in the upper 16
- * bits, which must be the tensor's (for FLOAT16 also UINT16). 0 there, as in
+ * bits, which must be the tensor's (for FLOAT16 and BFLOAT16 also UINT16). 0 there, as in
  * sizeof(hewn_buffer_binding): bytes, taken to be what the description says. Not for a library that
  * is older than this macro. */
 #define HEWN_BINDING_OF(data_type) (sizeof(hewn_buffer_binding) | (data_type)*65536u)

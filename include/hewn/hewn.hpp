@@ -99,6 +99,7 @@ enum class DataType : hewn_data_type {
     INT64 = HEWN_DATA_TYPE_INT64,
     UINT4 = HEWN_DATA_TYPE_UINT4,
     INT4 = HEWN_DATA_TYPE_INT4,
+    BFLOAT16 = HEWN_DATA_TYPE_BFLOAT16,
     UINT2 = HEWN_DATA_TYPE_UINT2,
     INT2 = HEWN_DATA_TYPE_INT2,
 };
@@ -258,9 +259,9 @@ constexpr hewn_data_type type_of() {
         }
     } else if constexpr (sizeof(T) == 4) return HEWN_DATA_TYPE_FLOAT32;
     else if constexpr (sizeof(T) == 2) {
-        constexpr float bit_10 = 1.0009765625f;  // f16 has it after the point, bfloat16 only 7
+        constexpr float bit_10 = 1.0009765625f;  // FLOAT16 has it after the point, BFLOAT16 only 7
         return static_cast<float>(static_cast<T>(bit_10)) == bit_10 ? HEWN_DATA_TYPE_FLOAT16
-                                                                    : NO_DATA_TYPE;
+                                                                    : HEWN_DATA_TYPE_BFLOAT16;
     } else return NO_DATA_TYPE;
 }
 
@@ -301,9 +302,9 @@ constexpr bool is_const_memory = std::is_const_v<typename Memory<X>::Element>;
 
 // One tensor's writable memory, for an output or an input. Made from a container with data()
 // (std::vector, std::array, std::span), a C array or one number, whose type must then be the
-// description's (std::uint16_t also for FLOAT16; char, std::byte and structs are bytes of any
-// type). Or made from a pointer, of any type, an offset and the bytes that may be used from that
-// offset on (not the bytes of the whole buffer).
+// description's (std::uint16_t also for FLOAT16 and BFLOAT16; char, std::byte and structs are bytes
+// of any type). Or made from a pointer, of any type, an offset and the bytes that may be used from
+// that offset on (not the bytes of the whole buffer).
 struct Binding : hewn_buffer_binding {
     // `bytes` bytes, from byte_offset on.
     Binding(void *memory, uint64_t bytes, uint64_t byte_offset = 0)
@@ -318,7 +319,7 @@ struct Binding : hewn_buffer_binding {
     Binding(X &&) = delete;  // an output is written: it is neither const nor a temporary
     template<class X, std::enable_if_t<detail::held_by<detail::Output<X>>() == detail::NO_DATA_TYPE,
                                        int> = 0>
-    Binding(X &&) = delete;  // no operator takes double or bfloat16: convert to float
+    Binding(X &&) = delete;  // no operator takes double: convert to float
     template<class X,
              std::enable_if_t<detail::held_by<detail::Output<X>>() == detail::NO_NUMBERS, int> = 0>
     Binding(X &&) = delete;  // due: a container with data(), a C array, {pointer, bytes}
@@ -342,7 +343,7 @@ struct InputBinding : hewn_buffer_binding {
 
     // What is no input, and why.
     template<class X, std::enable_if_t<detail::held_by<const X>() == detail::NO_DATA_TYPE, int> = 0>
-    InputBinding(const X &) = delete;  // no operator takes double or bfloat16: convert to float
+    InputBinding(const X &) = delete;  // no operator takes double: convert to float
     template<class X, std::enable_if_t<detail::held_by<const X>() == detail::NO_NUMBERS, int> = 0>
     InputBinding(const X &) = delete;  // due: a container with data(), a C array, {pointer, bytes}
 };

@@ -15,9 +15,11 @@ inline uint32_t size_of(const hewn_buffer_binding &binding) { return binding.str
 inline hewn_data_type type_of(const hewn_buffer_binding &binding) {
     return hewn_data_type(binding.struct_size >> 16);
 }
-// f16 is also kept as integers of 16 bits, for compilers without a type for it.
+// f16 and bf16 are also kept as integers of 16 bits, for compilers without a type for them.
 constexpr hewn_data_type stand_in(hewn_data_type type) {
-    return type == HEWN_DATA_TYPE_FLOAT16 ? hewn_data_type(HEWN_DATA_TYPE_UINT16) : type;
+    return type == HEWN_DATA_TYPE_FLOAT16 || type == HEWN_DATA_TYPE_BFLOAT16
+               ? hewn_data_type(HEWN_DATA_TYPE_UINT16)
+               : type;
 }
 
 // The caller's array of bindings. The first one's size is the distance between them.

@@ -19,7 +19,7 @@ constexpr uint32_t none = 0;
     [[maybe_unused]] constexpr hewn_data_type type_##word = number; \
     [[maybe_unused]] constexpr uint32_t word = 1u << number; \
     static_assert(number == HEWN_DATA_TYPE_##name); \
-    static_assert(sizeof #word <= sizeof "i32", "Problem::signature has no room");
+    static_assert(sizeof #word <= sizeof "bf16", "Problem::signature has no room");
 #define HEWN_LEVEL(name, word, number) static_assert(HEWN_FEATURE_LEVEL_##name == number);
 #include "types.inc"
 constexpr uint32_t kFloats = f32 | f16, kUnsigned = u64 | u32 | u16 | u8;
@@ -60,7 +60,7 @@ constexpr hewn_tensor_role data = HEWN_TENSOR_ROLE_DATA, scale = HEWN_TENSOR_ROL
 
 // A signature has room.
 #define HEWN_OPERATOR(name, ...) \
-    static_assert(sizeof signature_##name / sizeof(int) * sizeof "i32" <= \
+    static_assert(sizeof signature_##name / sizeof(int) * sizeof "bf16" <= \
                   sizeof Problem::signature);
 #include "operators.inc"
 
@@ -511,11 +511,12 @@ hewn_data_type kernel_type(const OperatorInfo &info, const Tensor &tensor) {
                               : type_i8;
 }
 
+// Kernels take bf16 as bits.
 halide_type_t halide_type(hewn_data_type type) {
     const uint32_t bit = 1u << type;
-    return halide_type_t(bit & kFloats     ? halide_type_float
-                         : bit & kUnsigned ? halide_type_uint
-                                           : halide_type_int,
+    return halide_type_t(bit & kFloats              ? halide_type_float
+                         : bit & (kUnsigned | bf16) ? halide_type_uint
+                                                    : halide_type_int,
                          uint8_t(type_bytes(type) * 8));
 }
 

@@ -109,7 +109,7 @@ struct Problem {
     Tensor output;  // of several the first
     Tensor other_outputs[kMaxOutputs - 1];
     Attributes attributes;
-    char signature[16];
+    char signature[20];
     // Where the values of inputs lie that are known at compile; null of the others.
     const void *constants[kMaxInputs];
 };

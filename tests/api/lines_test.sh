@@ -72,7 +72,7 @@ written='an output is written: it is neither const nor a temporary'
 for output in constant constant_array 'std::vector<float>(4)' 0.5f 'std::as_const(number)'; do
     bad "$written" "op.execute({x}, {$output});"
 done
-type='no operator takes double or bfloat16: convert to float'
+type='no operator takes double: convert to float'
 for memory in doubles wide 'wide[0]' 'std::vector<long double>(4)' \
     'std::vector<std::complex<double>>(4)'; do
     bad "$type" "op.execute({x, $memory}, {x});"

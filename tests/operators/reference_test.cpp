@@ -83,6 +83,9 @@ TEST(Reference, RoundedTo) {
         ASSERT_TRUE(same(reference::rounded_to(reference::kPrecisions[HEWN_PRECISION_FLOAT16], f),
                          reference::to_f32(reference::to_f16(f))))
             << std::hex << bits;
+        ASSERT_TRUE(same(reference::rounded_to(reference::kPrecisions[HEWN_PRECISION_BFLOAT16], f),
+                         reference::to_f32(reference::to_bf16(f))))
+            << std::hex << bits;
     }
     const auto rounded = [](uint32_t bits) {
         return reference::to_bits(reference::rounded_to(

@@ -67,7 +67,7 @@ check() {
         failed=1
     fi
 }
-check app quantize_linear_f32_u8 138000  # packed types, mixed floats, blocks, `precision`
+check app quantize_linear_f32_u8 138100  # packed types, mixed floats, blocks, `precision`
 check level_app "quantize_linear_f32_u8 of level 6.2" 127400
 check sum quantized_linear_add_u8_u8_u8 130900
 exit $failed

@@ -8,7 +8,7 @@
 
 namespace {
 
-using Halide::Expr, Halide::Float, Halide::Int, Halide::Type, Halide::UInt;
+using Halide::BFloat, Halide::Expr, Halide::Float, Halide::Int, Halide::Type, Halide::UInt;
 
 int failed = 0;
 
@@ -40,8 +40,8 @@ void taken(const char *helper, const std::function<void()> &call) {
 // f(type), for the types that a helper holds and for all others.
 void holds(const char *helper, const std::vector<Type> &held,
            const std::function<void(const Type &)> &f) {
-    for (const Type &type : {Float(16), Float(32), Float(64), Int(8), Int(16), Int(32), Int(64),
-                             UInt(8), UInt(16), UInt(32), UInt(64)}) {
+    for (const Type &type : {Float(16), BFloat(16), Float(32), Float(64), Int(8), Int(16), Int(32),
+                             Int(64), UInt(8), UInt(16), UInt(32), UInt(64)}) {
         const auto call = [&] { f(type); };
         if (std::find(held.begin(), held.end(), type) != held.end()) taken(helper, call);
         else refused(helper, helper, call);
@@ -64,6 +64,8 @@ int main() {
 
     holds("to_f32", numbers, [&](const Type &t) { to_f32(variable(t)); });
     holds("to_f16", f32, [&](const Type &t) { to_f16(variable(t), x86); });
+    holds("bf16_to_f32", {UInt(16)}, [&](const Type &t) { bf16_to_f32(variable(t)); });
+    holds("f32_to_bf16", f32, [&](const Type &t) { f32_to_bf16(variable(t), x86); });
     holds("round_to_int32", f32, [&](const Type &t) { round_to_int32(variable(t)); });
     holds("quantize_clamped", up_to_16,
           [&](const Type &t) { quantize_clamped(q, variable(t), t); });
@@ -85,6 +87,8 @@ int main() {
 
     holds("widened", {UInt(16)}, [&](const Type &t) { gpu::widened(variable(t)); });
     holds("narrowed", {UInt(32)}, [&](const Type &t) { gpu::narrowed(variable(t)); });
+    holds("narrowed_to_bf16", {UInt(32)},
+          [&](const Type &t) { gpu::narrowed_to_bf16(variable(t)); });
     holds("converted", {Int(32)}, [&](const Type &t) { gpu::converted(variable(t)); });
     holds("difference", up_to_32,
           [&](const Type &t) { gpu::difference(variable(t), variable(t)); });
@@ -99,9 +103,10 @@ int main() {
     });
     for (const auto &target : {cuda, opencl}) {
         const gpu::Numerics numerics(target, true);
-        holds("to_f32", {Float(16), Float(32), Int(32)},
+        holds("to_f32", {Float(16), BFloat(16), Float(32), Int(32)},
               [&](const Type &t) { numerics.to_f32(variable(gpu::bits_type(t)), t); });
-        holds("from_f32", {Float(16), Float(32)}, [&](const Type &t) { numerics.from_f32(q, t); });
+        holds("from_f32", {Float(16), BFloat(16), Float(32)},
+              [&](const Type &t) { numerics.from_f32(q, t); });
     }
     return failed != 0;
 }

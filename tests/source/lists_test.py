@@ -96,7 +96,7 @@ class ListsTest(unittest.TestCase):
 
     def test_operators(self):
         file, operator = "lists/operators.py", "    Operator("
-        self.refuses(file, '"f32 f16 i64 i32 i16', '"u33 f32 f16 i64 i32 i16', "level 5.1: 'u33' is not a data type")
+        self.refuses(file, '"f32 f16 bf16 i64', '"u33 f32 f16 bf16 i64', "level hewn: 'u33' is not a data type")
         self.refuses(file, 'like="ATensor"', 'like="Atensor"', "'Atensor' is not a tensor of add; .*: ATensor BTensor")
         self.refuses(file, 'since="6.3"', 'since="6.5"', "form blocks: '6.5' is not a feature level", "Form(")
         self.refuses(file, "in_place=True", "inplace=True", "unexpected keyword argument 'inplace'", operator)

@@ -50,7 +50,7 @@ refused quantized_linear_add_divide "quantized_linear_add i16_u8_u8" \
     "the types of this operator have one width" signature=i16_u8_u8 layouts=11 target=x86-64-linux
 refused transpose "transpose i8" "type 1 is 'i8', and must be one of: u8 u16 u32 u64" signature=i8 \
     target=x86-64-linux
-refused add_general "add bf16" "type 1 is 'bf16', and must be one of: f32 f16 i64 i32 i16 i8" \
-    signature=bf16 target=x86-64-linux
+refused add_general "add f64" "type 1 is 'f64', and must be one of: f32 f16 bf16 i64 i32 i16 i8" \
+    signature=f64 target=x86-64-linux
 refused add_general "add " "a signature of this operator has 1 types" target=x86-64-linux
 exit $failed

@@ -32,6 +32,30 @@ class AddTest(CliTest):
             self.assert_same(self.compute("add", self.save("a.npy", a), self.save("b.npy", b)),
                              expected, kind)
 
+    def test_bf16(self):
+        """The upper half of an f32, which files hold as two bytes of no type."""
+        def bf16(values):
+            bits = np.asarray(values, F32).view(np.uint32)
+            return (bits + 0x7fff + (bits >> 16 & 1) >> 16).astype("<u2")
+
+        def f32(bits):
+            return (bits.astype(np.uint32) << 16).view(F32)
+
+        a, b = (bf16(sample(self.rng, (7, 9), "f4")) for _ in "ab")
+        files = [self.save(f"{name}.npy", bits.view("<V2")) for name, bits in zip("ab", (a, b))]
+        got = self.compute("add", *files)
+        self.assertEqual(got.dtype.str, "|V2")  # NumPy's name of it, whatever the order
+        self.assert_same(got.view("<u2"), bf16(f32(a) + f32(b)))
+        # By way of f32 the first would become 1.
+        zero = self.save("zero.npy", np.zeros(1, "<u2").view("<V2"))
+        for number, due in (("1.003906250000909", 0x3f81), ("1.00390625", 0x3f80), ("-inf", 0xff80)):
+            self.succeed("add", "-o", self.path("out.npy"), "--", zero, number)
+            got = np.load(self.path("out.npy"))
+            self.assertEqual(got.view("<u2").tolist(), [due], number)
+        self.refuse("add", zero, "3.4e38", says=["3.4e38 is too large for bf16"])
+        self.refuse("add", self.save("x.npy", np.ones(1, F32)), zero, says=["bf16", "astype('<f4')"])
+        self.refuse("add", zero, self.path("x.npy"), says=["f32", "astype(ml_dtypes.bfloat16)"])
+
     def test_broadcasting(self):
         for a_shape, b_shape in [((3, 4), (4,)), ((3, 1), (1, 4)), ((), (2, 3)), ((5,), ()),
                                  ((2, 1, 3, 1), (4, 1, 5)),
@@ -62,8 +86,8 @@ class AddTest(CliTest):
         for kind, number, says in [("i4", "1.5", "1.5 is not an integer"),
                                    ("u1", "256", "256 is outside u8's range 0..255"),
                                    ("u1", "-1", "outside u8's range"),
-                                   ("f2", "70000", "too large for an f16"),
-                                   ("f4", "1e-50", "too small for an f32"),
+                                   ("f2", "70000", "too large for f16"),
+                                   ("f4", "1e-50", "too small for f32"),
                                    ("f4", "1e39", "too large")]:
             file = self.save("x.npy", np.ones(3, kind))
             self.refuse("add", file, number, says=["B: ", says])

@@ -78,7 +78,8 @@ DataType file_type(DataType type) {
 }
 
 bool is_float(DataType type) {
-    return type == DataType::FLOAT32 || type == DataType::FLOAT16 || type == DataType::FLOAT64;
+    return type == DataType::FLOAT32 || type == DataType::FLOAT16 || type == DataType::BFLOAT16 ||
+           type == DataType::FLOAT64;
 }
 
 uint16_t f16_from_double(double value) {
@@ -93,6 +94,26 @@ uint16_t f16_from_double(double value) {
     // 11 significant bits. The implicit one is subtracted, and a carry moves into the exponent, as
     // it should.
     return sign | uint16_t(((exponent + 14) << 10) + int(std::nearbyint(fraction * 2048)) - 1024);
+}
+
+uint16_t bf16_from_double(double value) {
+    if (std::isnan(value)) return 0x7fc0;
+    // Rounded to odd f32 has what rounding to bf16 needs to know.
+    float nearest = float(value);
+    uint32_t bits;
+    std::memcpy(&bits, &nearest, sizeof bits);
+    if (double(nearest) != value && !(bits & 1)) {
+        const bool away = std::fabs(double(nearest)) > std::fabs(value);
+        bits = away ? bits - 1 : bits | 1;
+    }
+    return uint16_t((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+double double_from_bf16(uint16_t bits) {
+    const uint32_t wide = uint32_t(bits) << 16;
+    float value;
+    std::memcpy(&value, &wide, sizeof value);
+    return value;
 }
 
 double double_from_f16(uint16_t bits) {
@@ -275,6 +296,9 @@ Array array_from_number(const std::string &text, DataType type, const std::strin
     if (type == DataType::FLOAT16) {
         *array.as<uint16_t>() = f16_from_double(exact);
         rounded = double_from_f16(*array.as<uint16_t>());
+    } else if (type == DataType::BFLOAT16) {
+        *array.as<uint16_t>() = bf16_from_double(exact);
+        rounded = double_from_bf16(*array.as<uint16_t>());
     } else if (type == DataType::FLOAT32) {
         rounded = *array.as<float>() = std::strtof(text.c_str(), nullptr);
     } else {
@@ -291,7 +315,7 @@ Array array_from_number(const std::string &text, DataType type, const std::strin
     if ((std::isinf(rounded) && !spelled_infinite) ||
         (rounded == 0 && (exact != 0 || !spelled_zero)))
         throw InputError(option + ": " + text + " is " +
-                         (rounded == 0 ? "too small" : "too large") + " for an " +
+                         (rounded == 0 ? "too small" : "too large") + " for " +
                          std::string(type_name(type)));
     return array;
 }

@@ -26,7 +26,7 @@ struct MemoryError : std::runtime_error {
 
 using Sizes = std::vector<int64_t>;
 
-// hewn's names of the data types: f32 f16 i8 u8 i16 u16 i32 u32 i64 u64 i4 u4 i2 u2. f64 has a
+// hewn's names of the data types: f32 f16 bf16 i8 u8 i16 u16 i32 u32 i64 u64 i4 u4 i2 u2. f64 has a
 // DataType, but no operator takes it.
 std::string_view type_name(DataType type);
 // hewn's and NumPy's names of all types.
@@ -45,6 +45,9 @@ bool is_float(DataType type);
 // ties to even, from 65520 on to infinity.
 uint16_t f16_from_double(double value);
 double double_from_f16(uint16_t bits);
+// The same of bf16, the upper half of an f32.
+uint16_t bf16_from_double(double value);
+double double_from_bf16(uint16_t bits);
 
 // "[2, 3]"
 std::string to_string(const Sizes &sizes);

@@ -34,8 +34,8 @@ const std::set<std::string> TOLERANCE_FIELDS = {"ulp", "abs", "rel"};
 
 // Data types of other projects that are in no operator's table.
 bool is_foreign_type(const std::string &name) {
-    static const std::set<std::string> NAMES = {"f64", "bf16", "bool", "c64", "c128",    "string",
-                                                "i1",  "i3",   "u1",   "u3",  "bfloat16"};
+    static const std::set<std::string> NAMES = {"f64", "bool", "c64", "c128", "string",
+                                                "i1",  "i3",   "u1",  "u3"};
     const auto begins = [&](const char *prefix) { return name.rfind(prefix, 0) == 0; };
     return NAMES.count(name) != 0 || begins("float8") || begins("float6") || begins("float4") ||
            begins("f8") || begins("f6") || begins("f4") || begins("e8m0");
@@ -269,6 +269,7 @@ void store(Array &array, int64_t i, const json &value, const std::string &where)
     case DataType::INT16:
         array.as<int16_t>()[i] = integer_value<int16_t>(value, where, type);
         break;
+    case DataType::BFLOAT16:  // its bits
     case DataType::UINT16:
         array.as<uint16_t>()[i] = integer_value<uint16_t>(value, where, type);
         break;

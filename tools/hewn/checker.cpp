@@ -175,6 +175,7 @@ template<class T>
 std::vector<T> simpler(T value) {
     std::vector<T> values = {T{}};
     if constexpr (std::is_same_v<T, f16>) values.push_back({0x3c00});
+    else if constexpr (std::is_same_v<T, bf16>) values.push_back({0x3f80});
     else values.push_back(T(1));
     uint64_t bits = 0;
     set_element(&bits, 0, value);

@@ -24,20 +24,24 @@ namespace {
 
 // ---- Comparing ----
 
-// binary16 as its bits, to have a type of its own.
+// binary16 and bf16 as their bits, to have types of their own.
 struct Half {
+    uint16_t bits;
+};
+struct Brain {
     uint16_t bits;
 };
 
 template<class T>
 double real(T value) {
     if constexpr (std::is_same_v<T, Half>) return double_from_f16(value.bits);
+    else if constexpr (std::is_same_v<T, Brain>) return double_from_bf16(value.bits);
     else return double(value);
 }
 
 template<class T>
 bool same(T a, T b) {
-    if constexpr (std::is_same_v<T, float> || std::is_same_v<T, Half>)
+    if constexpr (!std::is_integral_v<T>)
         return std::memcmp(&a, &b, sizeof(T)) == 0 || (std::isnan(real(a)) && std::isnan(real(b)));
     else return a == b;
 }
@@ -76,7 +80,7 @@ std::string show(T value) {
         uint32_t bits;
         std::memcpy(&bits, &value, sizeof bits);
         std::snprintf(text, sizeof text, "%.9g (0x%08" PRIx32 ")", double(value), bits);
-    } else if constexpr (std::is_same_v<T, Half>) {
+    } else if constexpr (!std::is_integral_v<T>) {
         std::snprintf(text, sizeof text, "%.5g (0x%04x)", real(value), value.bits);
     } else {
         return std::to_string(value);
@@ -139,6 +143,7 @@ std::string difference(const Array &got, const Case &test, int64_t &negative_zer
     switch (test.expected.type) {
     case DataType::FLOAT32: return difference<float>(got, test, negative_zeros);
     case DataType::FLOAT16: return difference<Half>(got, test, negative_zeros);
+    case DataType::BFLOAT16: return difference<Brain>(got, test, negative_zeros);
     case DataType::INT8: return difference<int8_t>(got, test, negative_zeros);
     case DataType::UINT8: return difference<uint8_t>(got, test, negative_zeros);
     case DataType::INT16: return difference<int16_t>(got, test, negative_zeros);

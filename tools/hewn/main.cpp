@@ -37,7 +37,8 @@ constexpr int EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_MEMORY = 3;
 // Follow the options in --help and in the man page.
 const std::vector<Section> SECTIONS = {
     {"Tensors", R"(Tensors are .npy files: f32 f16 i8 u8 i16 u16 i32 u32 i64 u64, little-endian,
-ranks 0 to 8, either order. Options take these names and NumPy's (float32, int8).
+ranks 0 to 8, either order; bf16 is two bytes of no type (V2), as ml_dtypes saves
+it. Options take these names and NumPy's (float32, int8).
 
 Images (.jpg, and .png without palette and interlacing) are tensors [height,
 width] or [height, width, channels], u8 (16 bits: u16) as stored; quantize reads

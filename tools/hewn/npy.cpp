@@ -81,12 +81,13 @@ DataType parse_descr(const std::string &path, const nlohmann::json &descr) {
              "is a structured array (its descr is not one string); only plain numbers are "
              "supported");
     const std::string &text = descr.get_ref<const std::string &>();
-    const std::string known = "; supported are f32 f16 i8 u8 i16 u16 i32 u32 i64 u64";
+    const std::string known = "; supported are f32 f16 bf16 i8 u8 i16 u16 i32 u32 i64 u64";
     if (text.size() >= 2 && text.find('O') < 2)
         fail(path, "holds Python objects (descr '" + text + "')" + known);
     if (text.size() != 3 || !std::strchr("<>|=", text[0]))
         fail(path, "has the unknown data type '" + text + "'" + known);
 
+    if (text == "<V2" || text == "|V2") return DataType::BFLOAT16;  // as ml_dtypes saves it
     const char kind = text[1] == 'f' || text[1] == 'i' || text[1] == 'u' ? text[1] : '?';
     const int bits = std::isdigit(static_cast<unsigned char>(text[2])) ? (text[2] - '0') * 8 : 0;
     const std::optional<DataType> type = type_from_name(kind + std::to_string(bits));
@@ -174,12 +175,16 @@ Header read_header(std::FILE *file, uint64_t file_bytes, const std::string &path
 }
 
 std::string npy_descr(DataType type) {
+    if (type == DataType::BFLOAT16) return "<V2";
     const size_t bytes = type_bytes(type);
     return (bytes == 1 ? '|' : '<') + std::string(1, type_name(type)[0]) + std::to_string(bytes);
 }
 }  // namespace
 
-std::string astype_hint(DataType type) { return "save it with .astype('" + npy_descr(type) + "')"; }
+std::string astype_hint(DataType type) {
+    return "save it with .astype(" +
+           (type == DataType::BFLOAT16 ? "ml_dtypes.bfloat16" : "'" + npy_descr(type) + "'") + ")";
+}
 
 Array load_npy(const std::string &path) {
     const uint64_t file_bytes = regular_file_size(path);

@@ -9,9 +9,9 @@
 
 namespace hewn::cli {
 
-// Types f32 f16 i8 ... u64, little-endian; ranks 0 to 8; Fortran order becomes strides. Anything
-// else is an InputError that names the file and what is wrong with it. Allocates no more than the
-// file holds.
+// Types f32 f16 i8 ... u64, and bf16 as two bytes of no type, little-endian; ranks 0 to 8; Fortran
+// order becomes strides. Anything else is an InputError that names the file and what is wrong with
+// it. Allocates no more than the file holds.
 Array load_npy(const std::string &path);
 
 // What a user of NumPy does for the type to be right: "save it with .astype('<f4')".

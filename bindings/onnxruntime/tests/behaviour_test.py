@@ -11,6 +11,7 @@ import tempfile
 import unittest
 
 import common
+import ml_dtypes
 import numpy as np
 import onnx
 import onnxruntime as ort
@@ -300,6 +301,19 @@ class Graphs(unittest.TestCase):
         self.assertEqual(len(kinds), 2, kinds)  # a product with a bias, and a sum
         y = session.run(None, {"a": np.ones((2, 4), F32)})[0]
         self.assertEqual(y.tolist(), [[3] * 4] * 2)
+
+    def test_sums_of_bfloat16(self):
+        """For which ONNX Runtime's CPU provider has no kernel, but casts."""
+        nodes = [*(helper.make_node("Cast", [n], [f"{n}16"], to=TensorProto.BFLOAT16) for n in "ab"),
+                 helper.make_node("Add", ["a16", "b16"], ["y16"]),
+                 helper.make_node("Cast", ["y16"], ["y"], to=TensorProto.FLOAT)]
+        rng = np.random.default_rng(5)
+        feeds = {n: rng.standard_normal(1000).astype(F32) for n in "ab"}
+        model = common.model(nodes, [(n, F32, [1000]) for n in "ab"], [("y", F32, [1000])])
+        session = common.on_hewn(model)
+        self.assertEqual(common.taken(session), [["Add"]])
+        a, b = (feeds[n].astype(ml_dtypes.bfloat16) for n in "ab")
+        self.assertTrue(common.equal(session.run(None, feeds)[0], (a + b).astype(F32)))
 
     def test_precision(self):
         """Of a division: none but f32, f16 and bf16, and only in QuantizeLinear by itself."""

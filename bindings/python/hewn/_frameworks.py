@@ -13,10 +13,10 @@ _DTYPES = {
     for kind in ("int", "uint", "float")
     for name in (f"{kind}{bits}" for bits in (8, 16, 32, 64) if (kind, bits) != ("float", 8))
 }
-_WHOLE = frozenset(_DTYPES)  # of whole bytes
+_OF_TORCH = frozenset([*_DTYPES, "bfloat16"])
 
 def _dtype(name: str) -> Any:
-    """NumPy's; those of 4 and 2 bits are the package ml_dtypes'."""
+    """NumPy's; bfloat16 and those of 4 and 2 bits are the package ml_dtypes'."""
     if name not in _DTYPES:
         _DTYPES[name] = numpy.dtype(getattr(importlib.import_module("ml_dtypes"), name))
     return _DTYPES[name]
@@ -26,6 +26,6 @@ def empty(like: Any, shape: tuple[int, ...], dtype: str) -> Any:
     if type(like) is numpy.ndarray:
         return numpy.empty(shape, _dtype(dtype))
     framework = sys.modules.get(type(like).__module__.partition(".")[0])
-    if framework is not None and framework.__name__ == "torch" and dtype in _WHOLE:
+    if framework is not None and framework.__name__ == "torch" and dtype in _OF_TORCH:
         return framework.empty(shape, dtype=getattr(framework, dtype), device=like.device)
     return numpy.empty(shape, _dtype(dtype))

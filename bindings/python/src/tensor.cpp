@@ -147,6 +147,19 @@ bool borrow_buffer(Tensor &tensor, nb::handle given, const char *name, bool writ
     return true;
 }
 
+// NumPy's array of ml_dtypes' bfloat16, which has neither a buffer nor DLPack: as integers, in the
+// same memory.
+bool borrow_bfloat16(Tensor &tensor, nb::handle given, const char *name, bool written) {
+    if (!is_of(given, numpy_array)) return false;
+    const nb::object dtype = attribute(given, "dtype");
+    if (!dtype.is_valid() || type_named(dtype) != HEWN_DATA_TYPE_BFLOAT16) return false;
+    const nb::object bits = call(given, "view", {nb::str("uint16")});
+    if (!borrow_buffer(tensor, bits, name, written) || tensor.type != HEWN_DATA_TYPE_UINT16)
+        refuse(name, reason(given));  // a subclass with a view of its own
+    tensor.type = HEWN_DATA_TYPE_BFLOAT16;
+    return true;
+}
+
 // PyTorch refuses to export a tensor that takes part in gradients; its reason does not name the way
 // out.
 void refuse_gradient(nb::handle given, const char *name) {
@@ -283,7 +296,9 @@ void take_array(Tensor &tensor, nb::handle given, const char *name, bool written
         refuse(name, std::string("is a masked array, and hewn has no masks; use ") + name +
                          ".filled(), or " + name + ".data, which has no mask");
     tensor.kind = Kind::array;
-    if (!borrow_buffer(tensor, given, name, written) && !copy_narrow(tensor, given, name, written))
+    if (!borrow_buffer(tensor, given, name, written) &&
+        !borrow_bfloat16(tensor, given, name, written) &&
+        !copy_narrow(tensor, given, name, written))
         borrow_dlpack(tensor, given, name, written);
     for (uint32_t i = 0; i < tensor.shape.rank; i++) {
         if (tensor.own_strides[i] < 0)
@@ -359,6 +374,20 @@ double put_float16(unsigned char *to, double value) {
     return to[0] | (to[1] & 0x7f) ? value : 0;
 }
 
+double put_bfloat16(unsigned char *to, double value) {
+    float nearest = float(value);
+    uint32_t bits;
+    std::memcpy(&bits, &nearest, sizeof bits);
+    // To odd f32, which tells what was cut off, as bf16 is rounded once.
+    if (std::isfinite(value) && double(nearest) != value && !(bits & 1))
+        bits = std::fabs(double(nearest)) > std::fabs(value) ? bits - 1 : bits | 1;
+    if (!std::isnan(value)) bits += 0x7fff + (bits >> 16 & 1);
+    std::memcpy(to, reinterpret_cast<unsigned char *>(&bits) + 2, 2);
+    bits &= 0xffff0000;
+    std::memcpy(&nearest, &bits, sizeof bits);
+    return nearest;
+}
+
 // Writes a number as the type. Returns the rule that it breaks; empty: none.
 std::string put_float(unsigned char *to, nb::handle given, hewn_data_type type, bool is_scale) {
     double value = PyFloat_AsDouble(given.ptr());
@@ -368,7 +397,10 @@ std::string put_float(unsigned char *to, nb::handle given, hewn_data_type type, 
         if (!beyond) return no_number(given);
         value = std::numeric_limits<double>::max();
     }
-    const double rounded = (type == HEWN_DATA_TYPE_FLOAT32 ? put_float32 : put_float16)(to, value);
+    const auto put = type == HEWN_DATA_TYPE_FLOAT32   ? put_float32
+                     : type == HEWN_DATA_TYPE_FLOAT16 ? put_float16
+                                                      : put_bfloat16;
+    const double rounded = put(to, value);
     const bool beyond = std::isfinite(value) && std::isinf(rounded);
     if (!is_scale) return beyond ? written(given) + " is beyond " + name_of(type) : "";
     const char *const rule = "; a scale must be finite and not 0";
@@ -503,7 +535,7 @@ private:
 
 void take_numbers(Tensor &tensor, nb::handle given, hewn_data_type type, const char *name,
                   bool is_scale) {
-    if (!is_integer(type) && type != HEWN_DATA_TYPE_FLOAT32 && type != HEWN_DATA_TYPE_FLOAT16)
+    if (type == HEWN_DATA_TYPE_FLOAT64)
         refuse(name, "hewn does not compute with " + name_of(type), HEWN_STATUS_UNSUPPORTED);
     tensor.type = type;
     if (is_list(given)) {

@@ -23,7 +23,7 @@ constexpr Row rows[] = {
     {HEWN_DATA_TYPE_UINT32, Code::UInt, 32},   {HEWN_DATA_TYPE_INT64, Code::Int, 64},
     {HEWN_DATA_TYPE_UINT64, Code::UInt, 64},   {HEWN_DATA_TYPE_INT4, Code::Int, 4},
     {HEWN_DATA_TYPE_UINT4, Code::UInt, 4},     {HEWN_DATA_TYPE_INT2, Code::Int, 2},
-    {HEWN_DATA_TYPE_UINT2, Code::UInt, 2},
+    {HEWN_DATA_TYPE_UINT2, Code::UInt, 2},     {HEWN_DATA_TYPE_BFLOAT16, Code::Bfloat, 16},
 };
 
 const Row &row_of(hewn_data_type type) {
@@ -34,7 +34,10 @@ const Row &row_of(hewn_data_type type) {
 }
 
 std::string name_of(const Row &row) {
-    const char *kind = row.code == Code::Float ? "float" : row.code == Code::Int ? "int" : "uint";
+    const char *const kind = row.code == Code::Float    ? "float"
+                             : row.code == Code::Bfloat ? "bfloat"
+                             : row.code == Code::Int    ? "int"
+                                                        : "uint";
     return kind + std::to_string(row.bits);
 }
 }  // namespace
@@ -98,7 +101,10 @@ hewn_data_type in_memory(hewn_data_type type) {
     return is_signed(type) ? HEWN_DATA_TYPE_INT8 : HEWN_DATA_TYPE_UINT8;
 }
 unsigned bytes_of(hewn_data_type type) { return bits_of(in_memory(type)) / 8; }
-bool is_integer(hewn_data_type type) { return row_of(type).code != Code::Float; }
+bool is_integer(hewn_data_type type) {
+    const Code code = row_of(type).code;
+    return code == Code::Int || code == Code::UInt;
+}
 bool is_signed(hewn_data_type type) { return row_of(type).code != Code::UInt; }
 
 // DLPack's types of less than 8 bits are packed.

@@ -42,14 +42,45 @@ def test_subclasses_of_numpy():
     np.testing.assert_array_equal(got, hewn.quantize_linear(X, 0.1, 3))
 
 
-@pytest.mark.parametrize("name", ["bfloat16", "float8_e4m3fn"])
-def test_ml_dtypes_that_hewn_has_not(name):
-    ml_dtypes = pytest.importorskip("ml_dtypes")
-    dtype = getattr(ml_dtypes, name)
-    with pytest.raises(hewn.Error, match=f"x: .*{name}"):
+def test_ml_dtypes_that_hewn_has_not():
+    dtype = pytest.importorskip("ml_dtypes").float8_e4m3fn
+    with pytest.raises(hewn.Error, match="x: .*float8_e4m3fn"):
         hewn.quantize_linear(X.astype(dtype), 0.1)
-    with pytest.raises(hewn.Error, match=f"dtype: hewn has no type {name}"):
+    with pytest.raises(hewn.Error, match="dtype: hewn has no type float8_e4m3fn"):
         hewn.quantize_linear(X, 0.1, dtype=dtype)
+
+
+@pytest.fixture
+def bfloat16():
+    if ("add", "bf16") not in {(v.operator, v.signature) for v in hewn.variants()}:
+        pytest.skip("this build has no such kernel")
+    return pytest.importorskip("ml_dtypes").bfloat16
+
+
+def test_bfloat16_of_numpy(bfloat16):
+    """In its own memory, strided too; numbers are rounded once."""
+    a, b = X.astype(bfloat16), (X * 3).astype(bfloat16)[:, ::-1].copy()
+    wide = np.zeros((*X.shape, 2), bfloat16)
+    out = wide[..., 0]
+    assert hewn.add(a, b, out=out) is out
+    np.testing.assert_array_equal(out, a + b)
+    assert not wide[..., 1].any()
+    got = hewn.add(a, b)
+    assert got.dtype == bfloat16
+    np.testing.assert_array_equal(got, a + b)
+    # Between 1 and the next bfloat16; by way of float32 it would be a tie, which goes to 1.
+    above = 1 + 2**-8 + 2**-40
+    assert float(hewn.add(np.zeros((), bfloat16), above)) == 1 + 2**-7
+    assert float(hewn.add(np.zeros((), bfloat16), -(1 + 2**-8))) == -1
+    with pytest.raises(hewn.Error, match="b: 1e.39 is beyond bfloat16"):
+        hewn.add(a, 1e39)
+    with pytest.raises(hewn.Error, match="b: data type is BFLOAT16, must be FLOAT32"):
+        hewn.add(X, b)
+    with pytest.raises(hewn.Error, match="x: is bfloat16; the operator takes"):
+        hewn.quantize_linear(a, 0.1)
+    a.flags.writeable = False
+    with pytest.raises(hewn.Error, match="out: is read-only"):
+        hewn.add(b, b, out=a)
 
 
 NARROW = {"int4": (-8, 7), "uint4": (0, 15), "int2": (-2, 1), "uint2": (0, 3)}
@@ -174,9 +205,19 @@ def test_torch_s_own_quantization(torch):
     np.testing.assert_array_equal(hewn.quantize_linear(x, 0.125, 3), theirs.int_repr())
 
 
+def test_bfloat16_of_torch(torch, bfloat16):
+    a, b = torch.from_numpy(X.copy()).bfloat16(), torch.from_numpy(X * 3).bfloat16()
+    got = hewn.add(a, b)
+    assert got.dtype == torch.bfloat16
+    assert torch.equal(got, a + b)
+    out = torch.empty_like(a)
+    assert hewn.add(a, b, out=out) is out
+    assert torch.equal(out, a + b)
+
+
 def test_torch_refused(torch):
     for bad, words in (
-        (torch.zeros(3).bfloat16(), "x: hewn has no type bfloat16"),
+        (torch.zeros(3).bfloat16(), "x: is bfloat16; the operator takes"),
         (torch.zeros(3, requires_grad=True), "detach"),
     ):
         with pytest.raises(hewn.Error, match=words):

@@ -6,7 +6,7 @@ import hewn
 import numpy as np
 import pytest
 from hewn._operators import OPERATORS
-from hewn._verify import TYPES, _types, reference, same_bits
+from hewn._verify import TYPES, _types, is_float, reference, same_bits
 from hypothesis import given, settings, strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -37,7 +37,7 @@ def check(got, expected):
 
 
 def values(random, shape, dtype):
-    if np.dtype(dtype).kind == "f":
+    if is_float(dtype):
         return (random.standard_normal(shape) * 30).astype(dtype)
     limits = np.iinfo(dtype)
     return random.integers(limits.min, limits.max, shape, dtype, endpoint=True)

@@ -39,7 +39,7 @@ def values_or_one(random, shape, name):
     if name in NARROW:
         low, high = NARROW[name]
         return random.integers(low, high, shape, endpoint=True).astype(dtype_of(name))
-    if name.startswith("float"):
+    if "float" in name:
         array = np.asarray(random.standard_normal(shape) * 30, name)
         at = random.random(shape) < 0.1
         with np.errstate(over="ignore"):
@@ -75,7 +75,7 @@ EXPORTERS = [lambda array: array] * 3 + [
 def exported(draw, array):
     """The array as another owner of memory lends it, where that one has the type."""
     view, exporter = draw(layouts(array)), draw(st.sampled_from(EXPORTERS))
-    if array.dtype.name in NARROW or (exporter is ctypes_array and array.dtype == np.float16):
+    if array.dtype.name in (*NARROW, "bfloat16") or (exporter is ctypes_array and array.dtype == np.float16):
         return view
     return exporter(view)
 

@@ -2,7 +2,7 @@
 // the command `hewn conformance` does: runCases(hewn, the text of a file).
 import {HewnError, arrayOf} from '../hewn.mjs';
 import {add, dequantizeLinear, quantizeLinear} from '../webnn.mjs';
-import {fromF16, stored, toF16} from '../verify.mjs';
+import {fromBf16, fromF16, stored, toF16} from '../verify.mjs';
 
 const dataType = word => ({f: 'float', i: 'int', u: 'uint'})[word[0]] + word.slice(1);
 const isType = word => /^(f(16|32)|[iu](2|4|8|16|32|64))$/.test(word);
@@ -44,6 +44,7 @@ function unpacked(bytes, {data, dtype}) {
 export function valuesOf({dtype, data}) {
     if (packedBits(dtype)) return pack({dtype, data});
     if (dtype === 'f16') return Uint16Array.from(data, value => toF16(number(value)));
+    if (dtype === 'bf16') return Uint16Array.from(data);
     if (dtype.endsWith('64')) return arrayOf(dataType(dtype)).from(data, BigInt);
     return arrayOf(dataType(dtype)).from(data, number);
 }
@@ -58,6 +59,8 @@ function describe(tensor, role, shape, axis) {
     return desc;
 }
 
+const numberOf = (dtype, value) => ({f16: fromF16, bf16: fromBf16}[dtype] ?? Number)(value);
+
 // How far two elements are apart in units of the last place.
 function ulps(dtype, a, b) {
     if (dtype[0] !== 'f') return Math.abs(Number(a) - Number(b));
@@ -68,7 +71,7 @@ function ulps(dtype, a, b) {
 }
 
 function isWithin({dtype}, {ulp = 0, abs = 0, rel = 0}, got, expected) {
-    const [g, e] = [got, expected].map(value => (dtype === 'f16' ? fromF16(value) : Number(value)));
+    const [g, e] = [got, expected].map(value => numberOf(dtype, value));
     if (Number.isNaN(g) && Number.isNaN(e)) return true;
     if (Object.is(g, e)) return true;
     if (!Number.isFinite(g) || !Number.isFinite(e)) return false;
@@ -87,7 +90,7 @@ function wrongElementsOf(output, test, got) {
     const expected = elements(valuesOf(output));
     const tolerant = Object.values(test.tolerance ?? {}).some(value => value > 0);
     const allowed = exact ? {} : test.tolerance ?? {};
-    const zero = value => (output.dtype === 'f16' ? fromF16(value) : Number(value)) === 0;
+    const zero = value => numberOf(output.dtype, value) === 0;
     return elements(got).filter((value, i) => !isWithin(output, allowed, value, expected[i]) &&
         !(tolerant && zero(value) && zero(expected[i]))).length;
 }

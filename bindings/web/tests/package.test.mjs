@@ -8,7 +8,7 @@ import {pathToFileURL} from 'node:url';
 const at = name => import(new URL(name, pathToFileURL(process.env.HEWN_WEB + '/')));
 const {HewnError, alongAxis, arrayOf, broadcast, load, repeated} = await at('hewn.mjs');
 const {broadcastShape, opSupportLimits, quantizeLinear} = await at('webnn.mjs');
-const {fromF16, toF16, verify} = await at('verify.mjs');
+const {fromBf16, fromF16, toBf16, toF16, verify} = await at('verify.mjs');
 const {runCases} = await at('tests/conformance.mjs');
 const hewn = await load();
 const f32 = (...shape) => ({dataType: 'float32', shape});
@@ -219,6 +219,20 @@ test('descriptions', () => {
     const {add, quantizeLinear: limits} = opSupportLimits(hewn);
     assert.deepEqual(limits.zeroPoint.dataTypes, limits.output.dataTypes);
     assert.deepEqual(add.a.rankRange, {min: 0, max: 8});
+});
+
+test('bfloat16: numbers are rounded once and a Uint16Array is bits', () => {
+    const desc = {dataType: 'bfloat16', shape: [8]};
+    // Between 1 and the next one; by way of f32 the second would be a tie, which goes to 1.
+    const numbers = [1.5, 1 + 2 ** -8 + 2 ** -40, 1 + 2 ** -8, 1 + 2 ** -7 + 2 ** -8 - 2 ** -40, -2, 3.4e38,
+        -Infinity, 2 ** -133];
+    const bits = [0x3fc0, 0x3f81, 0x3f80, 0x3f81, 0xc000, 0x7f80, 0xff80, 0x0001];
+    for (const given of [numbers, Float64Array.from(numbers), Uint16Array.from(bits)])
+        assert.deepEqual([...hewn.tensor(desc, given).data], bits);
+    for (let word = 0; word < 65536; word++) {
+        const value = fromBf16(word);
+        assert.equal(toBf16(value), Number.isNaN(value) ? 0x7fc0 : word);
+    }
 });
 
 test('f16 of JavaScript', () => {

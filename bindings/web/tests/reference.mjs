@@ -43,7 +43,7 @@ function roundBf16(value) {
 /** A type's elements in memory: read(view, index) and write(view, index, value) of a DataView. */
 export function typeOf(dataType) {
     const bits = Number(/\d+$/.exec(dataType)[0]), signed = dataType.startsWith('int');
-    const isFloat = dataType.startsWith('float'), bytes = bits / 8;
+    const isFloat = /^b?float/.test(dataType), bytes = bits / 8;
     const range = isFloat ? {} : {
         least: signed ? -(2 ** (bits - 1)) : 0, most: 2 ** (signed ? bits - 1 : bits) - 1,
     };
@@ -61,6 +61,15 @@ export function typeOf(dataType) {
     } else if (dataType === 'float16') {
         type.read = (view, i) => decodeF16(view.getUint16(2 * i, true));
         type.write = (view, i, value) => view.setUint16(2 * i, encodeF16(value), true);
+    } else if (dataType === 'bfloat16') {
+        type.read = (view, i) => {
+            word.setUint32(0, view.getUint16(2 * i, true) << 16);
+            return word.getFloat32(0);
+        };
+        type.write = (view, i, value) => {
+            word.setFloat32(0, roundBf16(value));
+            view.setUint16(2 * i, word.getUint16(0), true);
+        };
     } else {
         const kind = isFloat ? 'Float' : bits === 64 ? (signed ? 'BigInt' : 'BigUint')
             : signed ? 'Int' : 'Uint';
