@@ -64,13 +64,13 @@ inline Expr bf16_to_f32(const Expr &bits) {
     return reinterpret<float>(cast<uint32_t>(bits) << 16);
 }
 
-// The bits of bf16(e), nearest even. e is f32.
+// The bits of bf16(e), nearest even. e is f32: a number, or a sum of two bf16.
 inline Expr f32_to_bf16(const Expr &e, const Target &target) {
     require_type("f32_to_bf16", Float(32), e.type());
     const Expr bits = reinterpret<uint32_t>(e);
     const Expr upper = cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-    // The lower half of a NaN could carry into its upper half and leave no NaN. x86 and ARM make
-    // NaNs with nothing there of numbers that have nothing there (docs/lab/numerics.md#bf16).
+    // A NaN's lower half could carry into its upper half, and leave no NaN. On x86 and ARM it is 0
+    // where a sum of two bf16 is NaN (docs/lab/numerics.md#bf16).
     if (!wasm::is_target(target)) return upper;
     return select(strict_float(e != e), cast<uint16_t>(0x7fc0), upper);
 }

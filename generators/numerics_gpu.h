@@ -396,7 +396,7 @@ struct Numerics {
     // a + b of floats.
     Expr add(const Expr &a, const Expr &b, const Type &type) const {
         const Expr a32 = to_f32(a, type), b32 = to_f32(b, type);
-        // No sum of f16 is a subnormal f32.
+        // f16 needs no care: no sum of two is a subnormal f32.
         const bool may_flush = flushes && type != Float(16);
         return from_f32(may_flush ? as_f32(add_flushing(a32, b32)) : as_f32(a32) + as_f32(b32),
                         type);

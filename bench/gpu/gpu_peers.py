@@ -27,7 +27,7 @@ CALLS = 10
 OPERATORS = re.compile(
     r"(quantized_linear_add|quantized_linear_mul|requantize|dequantize_linear|quantize_linear|add)_(.*)"
 )
-TYPES = {"f32": torch.float32, "f16": torch.float16, "i64": torch.int64, "i32": torch.int32}
+TYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16, "i64": torch.int64, "i32": torch.int32}
 TYPES |= {"i16": torch.int16, "i8": torch.int8, "u8": torch.uint8}
 TYPES |= {f"u{n}": getattr(torch, f"uint{n}") for n in (16, 32) if hasattr(torch, f"uint{n}")}
 QUANTIZED = {"i8": torch.qint8, "u8": torch.quint8}

@@ -203,6 +203,7 @@ TEST(Binding, Misaligned) {
          std::vector<std::tuple<hewn_data_type, int, const char *>>{
              {F32, 4, "f32"},
              {HEWN_DATA_TYPE_FLOAT16, 2, "f16"},
+             {HEWN_DATA_TYPE_BFLOAT16, 2, "bf16"},
              {HEWN_DATA_TYPE_INT64, 8, "i64"}}) {
         if (runnable_variants("add", kernel).empty()) continue;
         for (size_t i = 0; i < 3; i++) {
@@ -307,15 +308,16 @@ TEST(Binding, StructSizesOfInputsAreEqual) {
 // is not.
 TEST(Binding, Types) {
     const char *names[] = {"ATensor", "BTensor", "OutputTensor"};
-    constexpr hewn_data_type F16 = HEWN_DATA_TYPE_FLOAT16, U16 = HEWN_DATA_TYPE_UINT16,
-                             I16 = HEWN_DATA_TYPE_INT16;
+    constexpr hewn_data_type F16 = HEWN_DATA_TYPE_FLOAT16, BF16 = HEWN_DATA_TYPE_BFLOAT16,
+                             U16 = HEWN_DATA_TYPE_UINT16, I16 = HEWN_DATA_TYPE_INT16;
     const auto fits = [](hewn_data_type memory, hewn_data_type described) {
         return memory == HEWN_DATA_TYPE_UNKNOWN || memory == described ||
-               (memory == U16 && described == F16);
+               (memory == U16 && (described == F16 || described == BF16));
     };
     for (const auto &[described, kernel] :
          std::vector<std::pair<hewn_data_type, const char *>>{{F32, "f32"},
                                                               {F16, "f16"},
+                                                              {BF16, "bf16"},
                                                               {U16, "i16"},
                                                               {I16, "i16"},
                                                               {I32, "i32"},

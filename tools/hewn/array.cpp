@@ -98,7 +98,7 @@ uint16_t f16_from_double(double value) {
 
 uint16_t bf16_from_double(double value) {
     if (std::isnan(value)) return 0x7fc0;
-    // Rounded to odd f32 has what rounding to bf16 needs to know.
+    // f32 rounded to odd: where something was cut off its last bit is 1, so bf16 is rounded once.
     float nearest = float(value);
     uint32_t bits;
     std::memcpy(&bits, &nearest, sizeof bits);

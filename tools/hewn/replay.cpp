@@ -34,11 +34,8 @@ using Values = std::vector<uint64_t>;  // elements of any type, as their bits
 Values special_values(DataType type) {
     const uint64_t sign = uint64_t(1) << (8 * type_bytes(type) - 1);
     if (!is_float(type)) return {0, 1, 2, sign - 1, sign, sign + 1, 2 * sign - 2, 2 * sign - 1};
-    const uint64_t fraction = type == DataType::FLOAT32    ? 23
-                              : type == DataType::BFLOAT16 ? 7
-                                                           : 10,
-                   normal = uint64_t(1) << fraction, infinity = sign - normal,
-                   one = (infinity - normal) / 2;
+    const uint64_t fraction = type == DataType::FLOAT32 ? 23 : 10, normal = uint64_t(1) << fraction,
+                   infinity = sign - normal, one = (infinity - normal) / 2;
     Values values;
     for (const uint64_t magnitude :
          Values{0, 1, normal - 1, normal, one - (fraction + 1) * normal, one, one + 1, infinity - 1,

@@ -4,8 +4,9 @@ import {HewnError, arrayOf} from '../hewn.mjs';
 import {add, dequantizeLinear, quantizeLinear} from '../webnn.mjs';
 import {fromBf16, fromF16, stored, toF16} from '../verify.mjs';
 
-const dataType = word => ({f: 'float', i: 'int', u: 'uint'})[word[0]] + word.slice(1);
-const isType = word => /^(f(16|32)|[iu](2|4|8|16|32|64))$/.test(word);
+const KINDS = {f: 'float', bf: 'bfloat', i: 'int', u: 'uint'};
+const dataType = word => word.replace(/^[a-z]+/, kind => KINDS[kind]);
+const isType = word => /^(bf16|f(16|32)|[iu](2|4|8|16|32|64))$/.test(word);
 const lower = name => name[0].toLowerCase() + name.slice(1).replace(/Tensor$/, '');
 const plain = name => name.replaceAll('_', '').toLowerCase();
 const operatorOf = (hewn, name) =>
@@ -63,9 +64,9 @@ const numberOf = (dtype, value) => ({f16: fromF16, bf16: fromBf16}[dtype] ?? Num
 
 // How far two elements are apart in units of the last place.
 function ulps(dtype, a, b) {
-    if (dtype[0] !== 'f') return Math.abs(Number(a) - Number(b));
-    const bits = dtype === 'f16' ? [a, b] : new Int32Array(Float32Array.of(a, b).buffer);
-    const sign = dtype === 'f16' ? 0x8000 : 0x80000000;
+    if (!/^b?f/.test(dtype)) return Math.abs(Number(a) - Number(b));
+    const bits = dtype === 'f32' ? new Int32Array(Float32Array.of(a, b).buffer) : [a, b];
+    const sign = dtype === 'f32' ? 0x80000000 : 0x8000;
     const [x, y] = [...bits].map(word => (word & sign ? -(word & (sign - 1)) : word));
     return Math.abs(x - y);
 }

@@ -142,7 +142,7 @@ function randomProblem() {
 
 function fill({dataType, bytes, length}, role) {
     for (let i = 0; i < bytes.length; i++) bytes[i] = below(256);
-    if (!dataType.startsWith('float') || chance(10)) return;
+    if (!typeOf(dataType).isFloat || chance(10)) return;
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length), type = typeOf(dataType);
     for (let i = 0; i < length; i++) {
         if (role === 'scale') type.write(view, i, 2 ** -below(10) * (1 + below(8) / 7));
