@@ -720,6 +720,23 @@ class SameMemory(unittest.TestCase):
         with concurrent.futures.ThreadPoolExecutor(4) as pool:
             self.assertEqual(set(pool.map(repeat, range(4))), {""})
 
+    def test_small_ones_by_many_threads(self):
+        """Each has memory of its own, which the provider binds; the next one must not run on it."""
+        session = common.on_hewn(SUM_MODEL)
+
+        def repeat(i):
+            a, b, y = (np.full(16, i, F32) for _ in range(3))
+            run = self.bound(session, a, b, y)
+            for _ in range(5000):
+                y[:] = -1
+                run()
+                if (y != 2 * i).any():
+                    return f"{i} + {i} is {y}"
+            return ""
+
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            self.assertEqual(set(pool.map(repeat, range(8))), {""})
+
     def test_slices_run_when_onnx_runtime_refuses_its_threads(self):
         code = """
 import common, numpy as np, onnxruntime as ort, sys
