@@ -129,7 +129,7 @@ const std::vector<f16> &special_f16() {
     return values;
 }
 
-// Beside f32's, cut: signalling NaNs and those whose bits are all ones.
+// The upper halves of the special f32 numbers, then the ends of bf16's own ranges and its NaNs.
 const std::vector<bf16> &special_bf16() {
     static const std::vector<bf16> values = [] {
         std::vector<bf16> v;

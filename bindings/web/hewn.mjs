@@ -52,7 +52,7 @@ export function toBf16(value) {
     const word = new DataView(new ArrayBuffer(4));
     word.setFloat32(0, value);
     const cut = Math.abs(value) - Math.abs(word.getFloat32(0)), bits = word.getUint32(0);
-    // To odd f32, which tells what was cut off, as bf16 is rounded once.
+    // f32 rounded to odd: where something was cut off its last bit is 1, so bf16 is rounded once.
     const odd = !cut || bits & 1 ? bits : cut < 0 ? bits - 1 : bits | 1;
     return (odd + 0x7fff + ((odd >>> 16) & 1)) >>> 16;
 }
@@ -363,8 +363,8 @@ function elements(dataType, length, values) {
         throw new TypeError(`${values.length} values for ${length} ${what}`);
     }
     const type = arrayOf(dataType);
-    // Bits are a Uint16Array and numbers all else. The engines' two classes for f16 must not give a
-    // program two meanings.
+    // A Uint16Array holds bits, and every other array holds numbers, whatever class this engine has
+    // for f16.
     const toBits = {float16: toF16, bfloat16: toBf16}[dataType];
     if (toBits && type === Uint16Array && !(values instanceof Uint16Array))
         return Uint16Array.from(values, value => toBits(+value));

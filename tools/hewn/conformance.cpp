@@ -24,18 +24,18 @@ namespace {
 
 // ---- Comparing ----
 
-// binary16 and bf16 as their bits, to have types of their own.
+// The bits of an f16 and of a bf16, as two types that overloads can tell apart.
 struct Half {
     uint16_t bits;
 };
-struct Brain {
+struct Bfloat16 {
     uint16_t bits;
 };
 
 template<class T>
 double real(T value) {
     if constexpr (std::is_same_v<T, Half>) return double_from_f16(value.bits);
-    else if constexpr (std::is_same_v<T, Brain>) return double_from_bf16(value.bits);
+    else if constexpr (std::is_same_v<T, Bfloat16>) return double_from_bf16(value.bits);
     else return double(value);
 }
 
@@ -143,7 +143,7 @@ std::string difference(const Array &got, const Case &test, int64_t &negative_zer
     switch (test.expected.type) {
     case DataType::FLOAT32: return difference<float>(got, test, negative_zeros);
     case DataType::FLOAT16: return difference<Half>(got, test, negative_zeros);
-    case DataType::BFLOAT16: return difference<Brain>(got, test, negative_zeros);
+    case DataType::BFLOAT16: return difference<Bfloat16>(got, test, negative_zeros);
     case DataType::INT8: return difference<int8_t>(got, test, negative_zeros);
     case DataType::UINT8: return difference<uint8_t>(got, test, negative_zeros);
     case DataType::INT16: return difference<int16_t>(got, test, negative_zeros);

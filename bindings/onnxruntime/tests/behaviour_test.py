@@ -1,6 +1,7 @@
-"""What the provider promises beside the results of single nodes: behaviour_test.py REFUSED_THREADS
-[OLD], with the library of refused_threads.cpp, and a folder that has an ONNX Runtime which is too
-old."""
+"""The provider's promises, except the results of single nodes: behaviour_test.py REFUSED_THREADS [OLD].
+
+REFUSED_THREADS is the library built from refused_threads.cpp. OLD is a folder with an ONNX Runtime
+that is too old for the provider."""
 
 import concurrent.futures
 import os
@@ -259,7 +260,7 @@ class Graphs(unittest.TestCase):
         self.assertEqual(common.taken(common.on_hewn(model, claim="all")), [["Add"]])
 
     def test_a_sum_beside_each_node_that_fuses_stays_there(self):
-        """Before it and after it; beside another node hewn takes the sum."""
+        """The CPU provider keeps a sum before or after such a node. hewn takes one next to others."""
         ones, matrix, filters = (np.ones(shape, F32) for shape in (4, (4, 4), (1, 1, 1, 1)))
         unary = ["Erf", "Sqrt", "Tanh", "Sigmoid", "Softmax", "Relu", "Gelu", "Transpose"]
         fuses = {  # the first input's shape, and the other inputs
@@ -303,7 +304,7 @@ class Graphs(unittest.TestCase):
         self.assertEqual(y.tolist(), [[3] * 4] * 2)
 
     def test_sums_of_bfloat16(self):
-        """For which ONNX Runtime's CPU provider has no kernel, but casts."""
+        """ONNX Runtime's CPU provider casts from and to bfloat16, but does not add it."""
         nodes = [*(helper.make_node("Cast", [n], [f"{n}16"], to=TensorProto.BFLOAT16) for n in "ab"),
                  helper.make_node("Add", ["a16", "b16"], ["y16"]),
                  helper.make_node("Cast", ["y16"], ["y"], to=TensorProto.FLOAT)]
@@ -721,7 +722,7 @@ class SameMemory(unittest.TestCase):
             self.assertEqual(set(pool.map(repeat, range(4))), {""})
 
     def test_small_ones_by_many_threads(self):
-        """Each has memory of its own, which the provider binds; the next one must not run on it."""
+        """The provider binds the memory of the last call. No other thread may run on it."""
         session = common.on_hewn(SUM_MODEL)
 
         def repeat(i):

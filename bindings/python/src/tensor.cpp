@@ -378,7 +378,7 @@ double put_bfloat16(unsigned char *to, double value) {
     float nearest = float(value);
     uint32_t bits;
     std::memcpy(&bits, &nearest, sizeof bits);
-    // To odd f32, which tells what was cut off, as bf16 is rounded once.
+    // f32 rounded to odd: where something was cut off its last bit is 1, so bf16 is rounded once.
     if (std::isfinite(value) && double(nearest) != value && !(bits & 1))
         bits = std::fabs(double(nearest)) > std::fabs(value) ? bits - 1 : bits | 1;
     if (!std::isnan(value)) bits += 0x7fff + (bits >> 16 & 1);
