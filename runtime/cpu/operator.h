@@ -40,7 +40,7 @@ struct CpuPass {
 constexpr int kMaxPasses = kMaxPassProblems + kMaxParts - 1;
 
 // Behind it in memory are its passes, then the problems of passes that are not the operator's own.
-struct CpuOperator : hewn_operator {
+struct alignas(CpuPass) CpuOperator : hewn_operator {
     BindingRule inputs[kMaxInputs];
     BindingRule output;       // all zeros where there are several outputs
     void *fixed[kMaxInputs];  // where inputs that are not bound lie; null of the others
@@ -56,7 +56,6 @@ struct CpuOperator : hewn_operator {
     CpuPass *passes() { return reinterpret_cast<CpuPass *>(this + 1); }
     const CpuPass *passes() const { return reinterpret_cast<const CpuPass *>(this + 1); }
 };
-static_assert(sizeof(CpuOperator) % alignof(CpuPass) == 0);
 static_assert(sizeof(CpuPass) % alignof(Problem) == 0);
 
 // ---- compile.cpp ----
