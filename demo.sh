@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# hewn on a photograph, from a fresh clone: sets the machine up, builds the library with the six
-# kernels that are needed, runs the operators on examples/data/chelsea.png (or the PNG or JPEG
-# given), then installs the library and builds and runs examples/add against it. Three minutes at
-# most on two cores.
+# Shows hewn on a photograph, in one command, from a fresh clone. Sets the machine up, builds the
+# library with the six kernels that the demo needs, installs it, builds and runs examples/add with
+# the installed library, and runs the operators on the photograph. Takes three minutes at most on
+# two cores.
 #
-#     ./demo.sh [PHOTO]                     pictures go to demo-output/
+#     ./demo.sh [PHOTO]     PHOTO is a PNG or a JPEG; default: examples/data/chelsea.png. The
+#                           results are in demo-output/; open demo-output/index.html
 set -euo pipefail
 if [[ ${1-} == -h || ${1-} == --help ]]; then
     sed -n '2,/^set/{/^set/!s/^# \?//p}' "${BASH_SOURCE[0]}"

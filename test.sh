@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Sets the machine up, builds hewn and tests it, in one command. The last lines are ctest's summary.
+# Sets the machine up, builds hewn and tests it, in one command. Ends with ctest's summary.
 #
 #     ./test.sh [CTEST ARGUMENT...]          tests what a program on x86-64 Linux uses: the library
 #                                            with all its kernels, the command line tool, the Python
@@ -11,7 +11,8 @@
 #                                            packages, documents and lint. About an hour on two
 #                                            cores, 6 GB of disk.
 #
-#     ./test.sh -R variants.x86_64_avx2      of these, only the tests whose names match
+#     ./test.sh -R variants.x86_64_avx2      builds the same, but runs only the tests whose names
+#                                            match
 set -euo pipefail
 all=0 arguments=()
 for argument; do

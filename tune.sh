@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Tunes the kernels for this machine's chip: sets up, builds, searches, writes tuning/<target>.json,
-# a report, and a library with it.
+# Tunes the kernels for this machine's chip: sets up, builds, searches, and writes
+# tuning/<target>.json, a report, and a library with the new values.
 #
 #     ./tune.sh --op quantize_linear --signature f32_u8 --budget 3m
 #
-# An interrupted run continues when it is started again. --help lists the options and the other
+# An interrupted run continues when you start it again. --help lists the options and the other
 # commands; docs/tuning.md explains them.
 set -euo pipefail
 root=$(realpath "$(dirname "${BASH_SOURCE[0]}")")

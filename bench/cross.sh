@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# bench_variants and bench_calls for another system, to be copied there: bench/cross.sh TARGET
-# [CMAKE ARGUMENT...], as scripts/cross.sh. Google Benchmark is built with them, from its Debian or
-# Ubuntu source package.
+# Builds the benchmarks bench_variants and bench_calls for another system, so that you can copy them
+# there: bench/cross.sh TARGET [CMAKE ARGUMENT...]. The arguments are those of scripts/cross.sh.
+# Google Benchmark is built with them, from the source package of Debian or Ubuntu.
 set -euo pipefail
 CDPATH="" cd -P "$(dirname "${BASH_SOURCE[0]}")/.."
 if ((!$#)); then
@@ -10,8 +10,8 @@ if ((!$#)); then
 fi
 target=$1 source=$PWD/build/google-benchmark
 
-# Through a copy of apt's configuration that asks for sources, of which the system's own need not
-# know.
+# Downloads Google Benchmark's source by apt. It uses a copy of apt's configuration that includes
+# source packages, because the system's own configuration may not.
 fetch_source() {
     local apt=$source.apt file options
     rm -rf "$source" "$apt"

@@ -1,8 +1,11 @@
 #!/usr/bin/env bash
-# Whether this build is slower than another, as the last release's: bench/gate.sh LIBRARY
-# [ARGUMENT...] measures the quick benchmark's rows twice beside LIBRARY, a libhewn.so, and fails
-# with the rows that are slower by more than noise in both (gate.py). ARGUMENT: of bench/run.sh, as
-# --op add.
+# Tells whether this build of hewn is slower than another one, such as the last release:
+# bench/gate.sh LIBRARY [ARGUMENT...]
+#
+# LIBRARY is the other build's libhewn.so. The script runs the quick benchmark twice and measures
+# both builds in it. It prints the rows in which this build was slower in both runs, by more than
+# noise, and the exit code is 1 if there are any (bench/report/gate.py). ARGUMENT is an option of
+# bench/run.sh, such as --op add.
 set -euo pipefail
 if [[ $# == 0 || $1 == -* || ! -f $1 ]]; then
     sed -n '2,/^set/{/^set/!s/^# \?//p}' "${BASH_SOURCE[0]}" >&2

@@ -1,21 +1,24 @@
 #!/usr/bin/env bash
-# hewn on this NVIDIA GPU, in one run of at most 8 minutes: all tests and 1500 random cases; every
-# signature from 1 Mi to 1 Gi elements and, of 64 Mi, in other layouts, beside the card's own copies
-# and, where installed, PyTorch and Triton; launches of 4 Ki elements, alone and in a captured
-# graph. Leaves report.json, table.md, chart.svg and what they come from.
+# Tests and measures hewn on this machine's NVIDIA GPU, in one run of at most 8 minutes:
+# - all tests, and 1500 random cases;
+# - the speed of every kernel with 1 Mi to 1 Gi elements, and with 64 Mi elements in other layouts,
+#   compared with copies on the card and, where they are installed, with PyTorch and Triton;
+# - the time of launches of 4 Ki elements, one by one and in a captured graph.
+# Writes report.json, table.md, chart.svg and the data from which they are made.
 #
 #     ./bench/gpu.sh                    builds, then runs; needs an NVIDIA driver
-#     ./bench/gpu.sh --pack DIR         builds, then puts what runs into DIR, for a machine with a
-#                                       card that has no compiler and no network
-#     ./bench/gpu.sh --from DIR         there: runs what was packed
-#     --dry-run                         with the tests' CUDA driver, which computes nothing, and few
-#                                       elements: shows that the script works, and that results
-#                                       that differ are found: exit code 1
-#     --build DIR                       the build; default: build
+#     ./bench/gpu.sh --pack DIR         builds, then puts the programs into DIR, for a machine with
+#                                       a GPU but without a compiler and without a network
+#     ./bench/gpu.sh --from DIR         on that machine: runs the programs in DIR
+#     --dry-run                         runs on the tests' own CUDA driver, which computes nothing,
+#                                       with few elements. Shows that the script works and that it
+#                                       finds results that differ: the exit code is 1
+#     --build DIR                       the folder of the build; default: build
 #     --results DIR                     where the results go; default: build/gpu-results
-#     --minutes N                       at most; default: 8
+#     --minutes N                       the most minutes that a run takes; default: 8
 #
-# Exit code: 1 if a test failed, a result differs or a step ran out of time; measuring goes on.
+# The exit code is 1 if a test failed, a result differs or a step ran out of time. The other steps
+# run all the same.
 set -euo pipefail
 root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
 build=$root/build from='' pack='' results=$root/build/gpu-results minutes=8 dry=''
@@ -36,8 +39,8 @@ done
 cd "$root"
 programs=(bin/hewn bin/hewn_gpu_bench tests/hewn_tests tests/hewn_gpu_tests)
 
-# What the programs load beside the C library, which the other system has: its own, so that the
-# driver finds what it wants.
+# Prints the libraries that the programs load, except for the C library: the driver needs the C
+# library of the system on which it runs.
 libraries_of() {
     ldd "$@" | awk '$3 ~ /^\// && $1 !~ /^(libc|libm|libdl|librt|libpthread)\.so/ { print $3 }' |
         sort -u
@@ -67,16 +70,16 @@ if [[ $dry ]]; then
     paths=$from/tests/fake:$paths filter='*EveryLength*__cuda*' cases=15
     measured=(--from 4Ki --to 64Ki --layout-elements 16Ki --seconds 0.0002)
 fi
-# Where the caller finds its driver, too.
+# Keeps the caller's path, which may have the driver.
 paths+=${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-# The programs alone get the libraries: another program's may be newer.
+# Only these programs get the packed libraries: other programs may need newer ones.
 hewn() { LD_LIBRARY_PATH=$paths exec "$from/$1" "${@:2}"; }
 peers() {
     local python
     python=$(command -v python3) || { echo "no python3: no peers" && exit 77; }
     "$python" bench/gpu/gpu_peers.py "$results/rows.jsonl"
 }
-# Why a card's kernels that miss a bar do: what its profiler says of the furthest below.
+# Runs NVIDIA's profiler on the kernels that are furthest below a bar, to show why.
 profile() {
     local kernel layout elements
     command -v ncu >/dev/null || { echo "no ncu" && exit 77; }
@@ -100,8 +103,8 @@ mkdir -p "$results"
 rm -f "$results"/{log.txt,profile.txt,rows.jsonl,steps.jsonl,report.json,table.md,chart.svg}
 deadline=$((SECONDS + minutes * 60)) failed=0
 
-# step NAME MOST-SECONDS FILE COMMAND...: its output goes to the end of FILE, its messages and how
-# it ended to log.txt and steps.jsonl.
+# step NAME MOST-SECONDS FILE COMMAND...: runs a command. Its output is added to FILE, its messages
+# to log.txt, and its outcome to steps.jsonl.
 step() {
     local name=$1 most=$2 file=$results/$3 begun=$SECONDS code=0 outcome
     shift 3
@@ -142,11 +145,11 @@ report() {
 }
 report >/dev/null
 step "profile" 60 profile.txt profile
-# Last, because they take longest: a run that is cut short has the others. In one process: several
-# wait for one another at the card.
+# These tests are last because they take longest: a run that is cut short has the others. They run
+# in one process, because several would wait for one another at the card.
 step "variants' tests" 300 log.txt hewn tests/hewn_tests --gtest_brief=1 --gtest_filter="$filter"
 report
-# A step's own output is in the log; here is what a look at the end of the run should show.
+# All output of the steps is in the log. This prints the lines that matter at the end of the run.
 grep -aE "FAILED|SKIPPED|differ|[0-9]+ passed" "$results/log.txt" | tail -20 || true
 cat "$results/steps.jsonl"
 exit $failed

@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
-# Builds peers for run.sh from source trees that you have, newer than a distribution's packages:
+# Builds XNNPACK or oneDNN, with which bench/run.sh compares hewn, from source trees that you have.
+# Use it if you want newer versions than the packages of your distribution:
 #
 #     bench/peers.sh XNNPACK CPUINFO PTHREADPOOL FXDIV    XNNPACK, and the libraries that it needs
-#     bench/peers.sh ONEDNN
+#     bench/peers.sh ONEDNN                               oneDNN
 #
-# The folders are of their repositories, in any order, both peers at once or one; which is which
-# follows from what is in them. Leaves xnnpack/ and onednn/ in build/peers, and prints how run.sh
-# takes them. Nothing is downloaded but a compiler for XNNPACK, by apt, where none is new enough and
-# CC names none.
+# The arguments are the folders of these projects' repositories, in any order. The script recognizes
+# a project by its files. You can name the folders of both in one call. The result is in
+# build/peers/xnnpack and build/peers/onednn, and the script prints the options with which
+# bench/run.sh uses it. It downloads nothing, with one exception: if CC is not set and no compiler on
+# the machine is new enough for XNNPACK, it installs one with apt.
 set -euo pipefail
 if [[ ${1:-} == -h || ${1:-} == --help ]]; then
     sed -n '2,/^set/{/^set/!s/^# \?//p}' "${BASH_SOURCE[0]}" && exit
@@ -17,7 +19,7 @@ fail() { echo "peers.sh: $1" >&2 && exit 1; }
 to=$root/build/peers
 (($#)) || fail "which folders? See --help"
 
-# The header by which a source tree is known, and what it is called.
+# The header by which a project's source tree is recognized, and the project's name.
 declare -A header=([xnnpack]=include/xnnpack.h [cpuinfo]=include/cpuinfo.h
     [pthreadpool]=include/pthreadpool.h [fxdiv]=include/fxdiv.h
     [onednn]=include/oneapi/dnnl/dnnl.hpp)
@@ -59,8 +61,8 @@ build() {
         { tail -20 "$log" >&2 && fail "${name[$1]} does not build: $log"; }
 }
 
-# A clang or GCC that XNNPACK's build takes for AVX512-FP16.
-# XNNPACK leaves these kernels out below clang 15 and GCC 13 without a word.
+# knows_fp16 COMPILER: whether XNNPACK's build compiles its kernels for AVX512-FP16 with this clang
+# or GCC. Below clang 15 and GCC 13 it silently leaves them out.
 knows_fp16() {
     local major
     command -v "$1" >/dev/null || return 1
@@ -82,7 +84,7 @@ choose_compiler() {
     fi
 }
 
-# As git tells it, where the folder is a repository, not only a folder in one.
+# revision FOLDER: the commit and its date if the folder itself is a git repository, else its name.
 revision() {
     if [[ $(git -C "$1" rev-parse --show-toplevel 2>/dev/null) == "$1" ]]; then
         git -C "$1" log -1 --format='%h of %cs'

@@ -1,20 +1,21 @@
 #!/usr/bin/env bash
-# Compares hewn, ONNX Runtime, oneDNN, XNNPACK, NumPy and the machine's limits: sets up what that
-# needs, builds, measures, draws.
+# Compares the speed of hewn with ONNX Runtime, oneDNN, XNNPACK, NumPy and the machine's limits. Sets
+# up what that needs, builds, measures and draws.
 #
 #     ./bench/run.sh                          the full comparison
-#     ./bench/run.sh --quick --json rows.json under a minute
-#     ./bench/run.sh --op add --elements 1Mi  a part of it; --help lists everything
+#     ./bench/run.sh --quick --json rows.json a short one, in under a minute
+#     ./bench/run.sh --op add --elements 1Mi  a part of it; --help lists all options
 #
 #     --results DIR          where report.json, the pictures and index.html go; default:
 #                            build/bench-results
-#     --xnnpack-prefix DIR   an XNNPACK of your own instead of the system's
-#     --onednn-prefix DIR    the same for oneDNN
-#     --without-peer NAME    leaves onnxruntime, onednn, xnnpack or numpy out, several times if need
-#                            be; its package is not installed
+#     --xnnpack-prefix DIR   uses the XNNPACK that is installed in DIR instead of the system's
+#     --onednn-prefix DIR    uses the oneDNN that is installed in DIR instead of the system's
+#     --without-peer NAME    leaves out onnxruntime, onednn, xnnpack or numpy, and does not install
+#                            its package; may be given several times
 set -euo pipefail
 caller=$PWD
-# What pip finds or puts elsewhere would be missing in the virtual environment.
+# These variables would make pip look for packages, or install them, outside of the virtual
+# environment.
 unset PYTHONPATH PYTHONHOME PIP_TARGET PIP_PREFIX
 export PIP_USER=0
 root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")

@@ -1,6 +1,6 @@
-# A stand-in for an NDK's libraries for Android: a library that exports the names in
-# cmake/bionic.txt and does nothing. What links against it needs no other name of the system; it
-# cannot run.
+# Builds hewn_bionic_stub, a stand-in for an NDK's libraries for Android: it exports the names in
+# cmake/bionic.txt and does nothing. A library that links against it is proved to need no other
+# names of the system, but cannot run.
 message(NOTICE "No NDK (ANDROID_NDK_HOME): libhewn.so is linked against a stand-in for Android's "
     "libraries. It is for checks, not for devices.")
 file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/bionic.txt names REGEX "^[^#]")

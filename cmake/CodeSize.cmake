@@ -1,6 +1,8 @@
-# Writes to OUT, and prints, the code bytes (text and read-only data) of each variant among the
-# objects that LIST names, and their sum.
-file(READ ${LIST} objects)  # file(STRINGS) would end a line at letters beyond ASCII
+# Prints, and writes to OUT, the code bytes (text and read-only data) of each variant and their sum.
+# LIST names the objects; SIZE_TOOL is the program `size`.
+#
+# file(READ) is used because file(STRINGS) would end a line at letters beyond ASCII.
+file(READ ${LIST} objects)
 string(REGEX MATCHALL "[^\n]*__[^\n]*" objects "${objects}")
 execute_process(COMMAND ${SIZE_TOOL} ${objects} OUTPUT_VARIABLE rows COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX MATCHALL "[^\n]+" rows "${rows}")

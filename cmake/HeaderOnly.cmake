@@ -1,6 +1,6 @@
-# hewn_find_header_only(<package> <target> <header>): the package's imported target. A cross build
-# takes the host's headers through a link, so that it finds no other headers of the host beside
-# them.
+# hewn_find_header_only(<package> <target> <header>): finds a package of headers and makes its
+# imported target. A cross build takes the headers of the host through a link, so that it does not
+# find other headers of the host with them.
 function(hewn_find_header_only package target header)
     if(TARGET ${target})
         return()

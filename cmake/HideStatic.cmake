@@ -1,6 +1,7 @@
-# hewn_hide_static(<target> <file>): a shared library that links the static library <target>, whose
-# file has this name, must not export it, where another library's hewn would take its place.
-# Halide's objects do not say so themselves. Not all linkers know the option: zig's refuses it.
+# hewn_hide_static(<target> <file>): makes shared libraries that link the static library <target>,
+# whose file has this name, not export its symbols. Otherwise the hewn of another library in the
+# process could take the place of their own. Halide's objects do not hide their symbols themselves.
+# Not all linkers know the option; zig's refuses it.
 include(CheckLinkerFlag)
 
 function(hewn_hide_static target file)

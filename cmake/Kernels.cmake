@@ -1,11 +1,12 @@
-# Generator runs: hewn_add_kernels() makes the objects of a flavour of the kernels.
+# Runs of the generators: hewn_add_kernels() makes the objects of a flavour of the kernels.
 #
-# Reads generated/runs.txt (runs_txt in lists/files.py). Writes generated/<flavour>/objects.txt, the
-# list of the object files. The build puts these into the same folder, and those of GPUs into generated/gpu/.
+# It reads generated/runs.txt (runs_txt in lists/files.py) and writes
+# generated/<flavour>/objects.txt, the list of the object files. The build puts the objects into the
+# same folder, those of GPUs into generated/gpu/.
 
-# Sets <out> to an object in <dir>, Halide's runtime for the bare architecture. Its exit hooks are
-# removed: in a forked child they would wait for threads that do not exist there.
-# runtime/cpu/pool.cpp ends the pool instead.
+# hewn_add_halide_runtime(<out> <dir> <flavour>): sets <out> to an object in <dir>, Halide's runtime
+# for the architecture without further features. Its exit hooks are removed: in a forked child they
+# would wait for threads that do not exist there. runtime/cpu/pool.cpp ends the pool instead.
 function(hewn_add_halide_runtime out dir flavour)
     set(runtime ${dir}/halide_runtime${HEWN_OBJECT_EXTENSION})
     set(runtime_target ${HEWN_ARCH}-${HEWN_OS})
@@ -15,17 +16,17 @@ function(hewn_add_halide_runtime out dir flavour)
     list(TRANSFORM exit_hooks_${HEWN_OBJECT_FORMAT} PREPEND --remove-section=
         OUTPUT_VARIABLE runtime_edits)
     if(flavour STREQUAL "tsan" OR CMAKE_CXX_FLAGS MATCHES "-fsanitize=thread")
-        # Without this the sanitizer does not see the pool's synchronisation. GCC's library lacks
-        # two of LLVM's functions.
+        # Without Halide's feature tsan the sanitizer does not see how the pool synchronises. GCC's
+        # library of the sanitizer lacks two functions that LLVM's has.
         string(APPEND runtime_target -tsan)
         list(APPEND runtime_edits --redefine-sym __tsan_memcpy=memcpy
             --redefine-sym __tsan_memset=memset)
     endif()
     if(HEWN_OS STREQUAL "linux" AND NOT HEWN_ARCH STREQUAL "x86-32")
-        # The same function with 64 bits; musl's static library has not got it.
+        # fopen64 is the same function on 64 bits; musl's static library does not have it.
         list(APPEND runtime_edits --redefine-sym fopen64=fopen)
     endif()
-    # What the pool starts and joins threads by is hewn's: see runtime/cpu/pool.cpp.
+    # The pool starts and joins threads by hewn's own functions (runtime/cpu/pool.cpp).
     if(HEWN_OBJECT_FORMAT STREQUAL "COFF")
         list(APPEND runtime_edits --redefine-sym malloc=hewn_halide_malloc
             --redefine-sym free=hewn_halide_free
@@ -39,14 +40,16 @@ function(hewn_add_halide_runtime out dir flavour)
     set(${out} ${runtime} PARENT_SCOPE)
 endfunction()
 
-# hewn_add_d3d12_object(<object> <name> <flavour> <run>...): the object of a generator run that
-# leaves <name>.s, host code, and <name>.device_code, HLSL. In the object the kernel's name replaces
-# the HLSL. The property HEWN_HLSL lists the HLSL files for tools/dxbc.
+# hewn_add_d3d12_object(<object> <name> <flavour> <run>...): makes the object of a generator run
+# that leaves <name>.s, which is the host code, and <name>.device_code, which is HLSL. In the object
+# the kernel's name replaces the HLSL. The global property HEWN_HLSL lists the HLSL files for
+# tools/dxbc.
 function(hewn_add_d3d12_object object name flavour)
     cmake_path(REPLACE_EXTENSION object LAST_ONLY .s OUTPUT_VARIABLE assembly)
     cmake_path(REPLACE_EXTENSION object LAST_ONLY .device_code OUTPUT_VARIABLE hlsl)
     set(name_shader ${PROJECT_SOURCE_DIR}/cmake/NameShader.cmake)
-    find_program(HEWN_CLANG clang REQUIRED  # GNU's assembler does not read all that LLVM writes
+    # GNU's assembler does not understand all that LLVM writes.
+    find_program(HEWN_CLANG clang REQUIRED
         DOC "clang, the assembler of Direct3D 12 kernels' host code")
     add_custom_command(OUTPUT ${object}
         COMMAND ${ARGN}
@@ -57,10 +60,10 @@ function(hewn_add_d3d12_object object name flavour)
     set_property(GLOBAL APPEND PROPERTY HEWN_HLSL ${hlsl})
 endfunction()
 
-# hewn_add_object(<out> <flavour> <Halide flags> <line>): the object <out> of a line of
-# generated/runs.txt, made with these Halide flags. A GPU's objects are the same in every flavour,
-# because assertions would only look at the host's side. They are made once. Their device code lies
-# next to them, for tests to look at.
+# hewn_add_object(<out> <flavour> <Halide flags> <line>): makes the object of a line of
+# generated/runs.txt with these flags of Halide, and sets <out> to it. A GPU's objects are the same
+# in every flavour and are made once, because assertions would only look at the host's side. Their
+# device code lies next to them, for tests.
 function(hewn_add_object out flavour flags line)
     separate_arguments(arguments UNIX_COMMAND "${line}")
     foreach(column name device llvm_args generator function target)
@@ -99,15 +102,17 @@ function(hewn_add_object out flavour flags line)
     endif()
 endfunction()
 
-# hewn_add_kernels(<flavour> <flag>...): makes all objects with these Halide flags. The property
-# HEWN_<flavour>_OBJECTS has their files, and first that of the Halide runtime that they share, which
-# a build for WebAssembly does not need. The target hewn_<flavour>_kernels makes them once for all
-# libraries; without it a Makefile would run the generators for each library at the same time.
+# hewn_add_kernels(<flavour> <flag>...): makes all objects with these flags of Halide. The global
+# property HEWN_<flavour>_OBJECTS has their files. The first one is the Halide runtime that they
+# share, which a build for WebAssembly does not need. The target hewn_<flavour>_kernels makes them
+# once for all libraries: without it a Makefile would run the generators for each library at the
+# same time.
 function(hewn_add_kernels flavour)
     set(dir ${HEWN_GENERATED_DIR}/${flavour})
     file(MAKE_DIRECTORY ${dir})
     set(objects)
-    if(NOT HEWN_OBJECT_FORMAT STREQUAL "WASM")  # runtime/wasm has what one thread needs of it
+    # For WebAssembly runtime/wasm has what one thread needs of Halide's runtime.
+    if(NOT HEWN_OBJECT_FORMAT STREQUAL "WASM")
         hewn_add_halide_runtime(objects ${dir} ${flavour})
     endif()
     file(STRINGS ${HEWN_GENERATED_DIR}/runs.txt lines)
@@ -121,7 +126,7 @@ function(hewn_add_kernels flavour)
     set_source_files_properties(${objects} PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
     set_property(GLOBAL PROPERTY HEWN_${flavour}_OBJECTS ${objects})
     add_custom_target(hewn_${flavour}_kernels DEPENDS ${objects})
-    if(NOT flavour STREQUAL "shipped")  # it uses the GPU kernels of `shipped`
+    if(NOT flavour STREQUAL "shipped")  # other flavours use the GPU kernels of `shipped`
         add_dependencies(hewn_${flavour}_kernels hewn_shipped_kernels)
     endif()
 endfunction()

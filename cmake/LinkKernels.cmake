@@ -4,13 +4,15 @@
 # A kernel is a signature such as add_f32, or an operator such as add, which means all of its
 # signatures. A target is cpu, which is the default, gpu, or one target's name.
 #
-# A linker takes from a static library what is asked for, and it is a table that asks for kernels
-# (runtime/dispatch/table.h). The library's own table asks for all of them. So the program gets a
-# table of its own in <build folder>/hewn_link_kernels/<program>/, written from the library's lists.
-# Where a package has the shared library only, as on Windows, the program links that, with all of its
-# kernels. A package for several architectures has no lists: the program links all kernels of the
-# static library. For projects that use hewn, by find_package as well as by add_subdirectory; from
-# CMake 3.16 on.
+# This is for projects that use hewn, by find_package or by add_subdirectory, from CMake 3.16 on. If
+# a package has only the shared library, as on Windows, the program links that, with all of its
+# kernels. A package for several architectures has no lists, so the program links all kernels of the
+# static library.
+#
+# How it works: from a static library a linker takes only what is referred to, and it is a table
+# that refers to kernels (runtime/dispatch/table.h). The library's own table refers to all of them.
+# So the program gets a table of its own in <build folder>/hewn_link_kernels/<program>/, written
+# from the library's lists.
 
 cmake_policy(PUSH)
 cmake_policy(VERSION 3.16)  # the calling project's may be older
@@ -18,13 +20,13 @@ cmake_policy(VERSION 3.16)  # the calling project's may be older
 # The lists that a table is compiled from.
 set(HEWN_TABLE_LISTS variants.inc plans.inc plan_knobs.inc targets.inc pass_kernels.inc)
 
-# Where table.cpp and its headers, and where the lists are.
+# hewn_set_table(<sources> <lists>): the folders of table.cpp and its headers, and of the lists.
 function(hewn_set_table sources lists)
     set_property(GLOBAL PROPERTY HEWN_TABLE_SOURCES ${sources})
     set_property(GLOBAL PROPERTY HEWN_TABLE_LISTS ${lists})
 endfunction()
 
-# Writes a file if its content changes, so that what depends on it is not built again.
+# Writes a file only if its content changes, so that nothing is built again without need.
 function(hewn_write_changed file content)
     set(before)
     if(EXISTS ${file})
@@ -35,15 +37,15 @@ function(hewn_write_changed file content)
     endif()
 endfunction()
 
-# Reads the lines of <list>.inc that begin so.
+# Sets <out> to the lines of <list>.inc that begin with <beginning>.
 function(hewn_read_list out list beginning)
     get_property(lists GLOBAL PROPERTY HEWN_TABLE_LISTS)
     file(STRINGS ${lists}/${list}.inc lines REGEX "^${beginning}")
     set(${out} "${lines}" PARENT_SCOPE)
 endfunction()
 
-# The targets that TARGETS names: cpu, gpu or one by name. Sets <out>, and <out>_gpus to whether
-# GPUs' are among them.
+# Sets <out> to the targets that the further arguments (TARGETS) name: cpu, gpu or one by name. Sets
+# <out>_gpus to whether targets of GPUs are among them.
 function(hewn_table_targets out caller)
     hewn_read_list(cpu targets "HEWN_TARGET\\(")
     hewn_read_list(gpu targets "HEWN_GPU_TARGET\\(")
@@ -72,7 +74,7 @@ function(hewn_table_targets out caller)
     set(${out}_gpus ${gpus} PARENT_SCOPE)
 endfunction()
 
-# Refuses a program, or shared library, for which hewn_link_kernels cannot be called so.
+# Fails unless hewn_link_kernels may be called for this program, or shared library.
 function(hewn_check_program caller program)
     if(NOT TARGET ${program})
         message(FATAL_ERROR
@@ -97,10 +99,9 @@ function(hewn_check_program caller program)
     endif()
 endfunction()
 
-# Sets table_variants and table_plans, the lines of the lists for these kernels and targets.
-# <target words>: what messages call the targets.
+# Sets table_variants and table_plans to the lines of the lists for these kernels and targets.
+# <target_words>: what messages call the targets.
 function(hewn_table_lines caller kernels targets target_words)
-    # The variants, as add|f32|x86_64_avx2, and their lines.
     hewn_read_list(lines variants "HEWN_VARIANT\\(")
     hewn_read_list(plans plans "HEWN_PLAN\\(")
     set(table_variants)
@@ -134,7 +135,7 @@ function(hewn_table_lines caller kernels targets target_words)
         if(kernel IN_LIST known OR kernel IN_LIST operators)
             message(FATAL_ERROR "${caller}: '${kernel}' has no kernel for TARGETS ${target_words}")
         endif()
-        set(near ${known})  # of the operator, if it is one's
+        set(near ${known})  # only kernels of the operator, if the word begins with its name
         foreach(operator IN LISTS operators)
             if(kernel MATCHES "^${operator}_")
                 list(FILTER near INCLUDE REGEX "^${operator}_")
@@ -181,7 +182,7 @@ function(hewn_link_kernels program)
     hewn_write_changed(${dir}/variants.inc
         "${table_variants}#undef HEWN_VARIANT\n#undef HEWN_FORM\n")
     hewn_write_changed(${dir}/plans.inc "${table_plans}#undef HEWN_PLAN\n#undef HEWN_PLAN_KNOB\n")
-    # The languages of the folder that calls this. hewn's own, C and C++, need not be enabled there.
+    # The table is C or C++, whichever language the calling folder has enabled.
     if(CMAKE_C_COMPILER_LOADED)
         set(table ${dir}/table.c)
         set(standard -std=gnu11)
@@ -197,7 +198,8 @@ function(hewn_link_kernels program)
 #define HEWN_CHOSEN_BY \"${caller} in its CMakeLists.txt\"
 #include \"${sources}/table.cpp\"
 ")
-    # Whatever warnings and standards the project asks for. Macros of the table are its own.
+    # The table is compiled without warnings and by its own standard, whatever the project asks for.
+    # Unity builds and precompiled headers would mix its macros with others.
     set_source_files_properties(${table} PROPERTIES
         COMPILE_OPTIONS "-w;${standard}" INCLUDE_DIRECTORIES "${dir};${lists}"
         SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON)

@@ -1,11 +1,12 @@
-# The part of the lists in lists/ that this build uses: runs lists/generate.py, which writes
-# generated/ in the build tree: tables for the runtime, the tests and the tools (lists/files.py),
-# runs.txt for Kernels.cmake, and build.cmake, which sets
-#   HEWN_BUILT_SIGNATURES, HEWN_BUILT_TARGETS   those of the variants; targets in ascending rank
+# Chooses the part of the lists in lists/ that this build uses. It runs lists/generate.py, which
+# writes to generated/ in the build tree: tables for the runtime, the tests and the tools
+# (lists/files.py), runs.txt for Kernels.cmake, and build.cmake, which sets
+#   HEWN_BUILT_SIGNATURES                       the signatures of the build's variants
+#   HEWN_BUILT_TARGETS                          the targets of the variants, in ascending priority
 #   HEWN_HAS_GPUS                               whether there are kernels for GPUs
-#   HEWN_SHIPPED_FLAGS                          Halide's features of the kernels that are shipped
-#   HEWN_TARGET_<target>_<DEVICE|MARCH|PROBE>   of each target in HEWN_BUILT_TARGETS
-# The target hewn_variants gives programs the tables.
+#   HEWN_SHIPPED_FLAGS                          Halide's features for the kernels that are shipped
+#   HEWN_TARGET_<target>_<DEVICE|MARCH|PROBE>   members of each target in HEWN_BUILT_TARGETS
+# Programs that link the target hewn_variants find the tables.
 
 set(HEWN_OPERATORS "" CACHE STRING "Operators to build, as in lists/operators.py; empty: all")
 set(HEWN_SIGNATURES "" CACHE STRING
@@ -16,8 +17,8 @@ set(HEWN_FEATURE_LEVEL hewn CACHE STRING "Newest feature level to build: what ne
 left out. 6.2: what DirectML had at that level")
 set(HEWN_TUNING_DIR ${PROJECT_SOURCE_DIR}/tuning
     CACHE PATH "Folder of <target>.json, the tuned knobs")
-# The Python of .venv has NumPy, which tests need.
-if(HEWN_PYTHON AND NOT EXISTS ${HEWN_PYTHON})  # of a .venv that is gone
+# The Python of .venv comes first, because it has NumPy, which tests need.
+if(HEWN_PYTHON AND NOT EXISTS ${HEWN_PYTHON})  # it was in a .venv that is gone
     unset(HEWN_PYTHON CACHE)
 endif()
 find_program(HEWN_PYTHON NAMES python3 python HINTS ${PROJECT_SOURCE_DIR}/.venv/bin REQUIRED
@@ -38,12 +39,12 @@ execute_process(
         "--cc=${CMAKE_C_COMPILER}" "--objcopy=${CMAKE_OBJCOPY}"
     ERROR_VARIABLE mistake RESULT_VARIABLE status)
 if(NOT status EQUAL 0)
-    if(NOT mistake)  # it did not run
+    if(NOT mistake)  # Python did not run
         set(mistake "HEWN_PYTHON: ${HEWN_PYTHON}: ${status}")
     endif()
     message(FATAL_ERROR "${mistake}")
 endif()
-# A change of any of these configures again, as does a new tuning file.
+# CMake configures again after a change of any of these files, and if a tuning file is added.
 file(GLOB lists ${PROJECT_SOURCE_DIR}/lists/*.py ${HEWN_TUNING_DIR}/*.json)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${lists} ${HEWN_TUNING_DIR})
 

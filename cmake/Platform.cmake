@@ -1,6 +1,7 @@
-# The platform to build for: its operating system and architecture in Halide's words (HEWN_OS,
-# HEWN_ARCH), the extension of its objects (HEWN_OBJECT_EXTENSION) and their format
-# (HEWN_OBJECT_FORMAT: ELF, MACHO, COFF or WASM), which decides how they are linked.
+# Finds out the platform to build for. Sets
+#   HEWN_OS, HEWN_ARCH       the operating system and the architecture, in Halide's words
+#   HEWN_OBJECT_EXTENSION    the extension of object files
+#   HEWN_OBJECT_FORMAT       ELF, MACHO, COFF or WASM, which decides how objects are linked
 
 set(os_of_Linux linux .o ELF)
 set(os_of_Android android .o ELF)
@@ -15,7 +16,7 @@ list(GET os_of_${CMAKE_SYSTEM_NAME} 0 HEWN_OS)
 list(GET os_of_${CMAKE_SYSTEM_NAME} 1 HEWN_OBJECT_EXTENSION)
 list(GET os_of_${CMAKE_SYSTEM_NAME} 2 HEWN_OBJECT_FORMAT)
 if(CMAKE_SYSTEM_NAME STREQUAL "iOS" AND CMAKE_OSX_SYSROOT MATCHES "[Ss]imulator")
-    string(APPEND HEWN_OS -simulator)  # Halide's feature: another platform in the objects
+    string(APPEND HEWN_OS -simulator)  # Halide's feature, which names this platform in objects
 endif()
 set(processor ${CMAKE_SYSTEM_PROCESSOR})
 if(APPLE AND CMAKE_OSX_ARCHITECTURES)  # the target, not the host
@@ -34,7 +35,7 @@ else()
 endif()
 if("${CMAKE_SIZEOF_VOID_P}" STREQUAL "4" AND NOT HEWN_ARCH MATCHES "-32$")  # -m32, -mx32
     message(FATAL_ERROR
-        "hewn: no kernels for programs of 32 bits yet, on ${processor} for those of 64 alone")
+        "hewn: no kernels for 32-bit programs yet; on ${processor} only for 64-bit programs")
 endif()
 if(CMAKE_CXX_BYTE_ORDER STREQUAL "BIG_ENDIAN")  # -mbig-endian; other processors are refused above
     message(FATAL_ERROR "hewn: no kernels for big-endian programs yet")

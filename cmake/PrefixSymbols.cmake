@@ -1,6 +1,6 @@
-# Renames symbols in ARCHIVE: all that the object RUNTIME defines, and Halide's entry points for
-# GPUs, which hewn itself defines. PREFIX goes before the name, behind UNDERSCORE, with which all
-# names begin in some object formats.
+# Renames symbols in the library ARCHIVE: all that the object RUNTIME defines, and Halide's entry
+# points for GPUs, which hewn itself defines. Each gets PREFIX, which goes before the name but after
+# UNDERSCORE, with which all names begin in some object formats. NM and OBJCOPY are programs.
 execute_process(COMMAND ${NM} --defined-only --extern-only --format=posix ${RUNTIME}
     OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX MATCHALL "[^\n]+" lines "${symbols}")

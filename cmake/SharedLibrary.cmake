@@ -1,17 +1,17 @@
 # The target hewn, the shared library.
 hewn_add_library(hewn SHARED shipped)
-if(CMAKE_SYSTEM_NAME STREQUAL "iOS")  # where programs link the static one
+if(CMAKE_SYSTEM_NAME STREQUAL "iOS")  # programs link the static library there
     set_target_properties(hewn PROPERTIES EXCLUDE_FROM_ALL ON)
 endif()
 if(HEWN_OBJECT_FORMAT STREQUAL "ELF")
-    # CMake names C++'s libraries, as the sources are C++. Not all compilers leave out by themselves
-    # what nothing needs.
+    # CMake names C++'s libraries to the linker, as the sources are C++. Not all compilers leave out
+    # libraries that nothing needs by themselves.
     target_link_libraries(hewn PRIVATE -Wl,--as-needed)
-    # The build id is what symbol servers and debuginfod find the debug symbols by.
+    # Symbol servers and debuginfod find the debug symbols by the build id.
     target_link_options(hewn PRIVATE -Wl,--gc-sections -Wl,--build-id=sha1
         -Wl,--version-script=${PROJECT_SOURCE_DIR}/runtime/hewn.map)
-    # Segments for pages of 16 KiB, as Android has them. Linkers for Linux on ARM take 64 KiB, which
-    # its servers may have.
+    # Segments must fit pages of 16 KiB, which Android has. Linkers for Linux on ARM align to 64 KiB
+    # by themselves, because servers there may have such pages.
     if(ANDROID OR HEWN_ARCH MATCHES "^x86-")
         target_link_options(hewn PRIVATE -Wl,-z,max-page-size=16384)
     endif()
@@ -31,7 +31,7 @@ if(HEWN_OBJECT_FORMAT STREQUAL "ELF")
         VERBATIM)
 elseif(HEWN_OBJECT_FORMAT STREQUAL "MACHO")
     target_link_options(hewn PRIVATE -Wl,-dead_strip -Wl,-exported_symbol,_hewn_*)
-    # As CMake does on a Mac; elsewhere it would be the folder of this build.
+    # As CMake does by itself on a Mac. Elsewhere the name would have the folder of this build.
     set_target_properties(hewn PROPERTIES INSTALL_NAME_DIR @rpath BUILD_WITH_INSTALL_NAME_DIR ON)
 endif()
 # Before 1.0 a minor version may change the binary interface; from then on only a major one.
@@ -39,7 +39,7 @@ set(hewn_soversion ${PROJECT_VERSION_MAJOR})
 if(PROJECT_VERSION_MAJOR EQUAL 0)
     string(APPEND hewn_soversion .${PROJECT_VERSION_MINOR})
 endif()
-# Linked as C, so that it cannot need a C++ runtime library.
+# It is linked as C, so that it cannot need a C++ runtime library.
 set_target_properties(hewn PROPERTIES VERSION ${PROJECT_VERSION}
     SOVERSION ${hewn_soversion} LINKER_LANGUAGE C
     LINK_DEPENDS ${PROJECT_SOURCE_DIR}/runtime/hewn.map)

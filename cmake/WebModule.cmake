@@ -1,6 +1,6 @@
-# The npm package of bindings/web, in web/ of the build: the target hewn_module makes hewn.wasm,
-# which is the functions that hewn.mjs calls and what they need. Linked as C, so that it cannot need
-# a C++ runtime library.
+# Builds the npm package of bindings/web in web/ of the build tree. The target hewn_module makes
+# hewn.wasm, which has the functions that hewn.mjs calls and what they need. It is linked as C, so
+# that it cannot need a C++ runtime library.
 set(HEWN_MODULE_EXPORTS malloc free hewn_version hewn_tensor_size hewn_compile
     hewn_destroy_operator hewn_operator_variant hewn_execute hewn_operator_count hewn_get_operator
     hewn_get_operator_tensor hewn_get_operator_attribute hewn_variant_count hewn_get_variant)
@@ -10,7 +10,7 @@ set_target_properties(hewn_module PROPERTIES OUTPUT_NAME hewn C_STANDARD 11 LINK
     RUNTIME_OUTPUT_DIRECTORY ${web})
 target_link_libraries(hewn_module PRIVATE hewn_static)
 list(TRANSFORM HEWN_MODULE_EXPORTS PREPEND -Wl,--export=)
-# Executing takes up to 125 KiB of stack, of which the linker gives 64 (include/hewn/hewn.h).
+# An execution takes up to 125 KiB of stack (include/hewn/hewn.h); the linker's default is 64 KiB.
 target_link_options(hewn_module PRIVATE -mexec-model=reactor -Wl,-z,stack-size=262144
     -Wl,--strip-all -Wl,--gc-sections ${HEWN_MODULE_EXPORTS})
 find_program(HEWN_WASM_OPT wasm-opt REQUIRED DOC "Binaryen's optimizer, for the module's size")
@@ -19,7 +19,7 @@ add_custom_command(TARGET hewn_module POST_BUILD
         --enable-nontrapping-float-to-int --enable-sign-ext --enable-mutable-globals
         $<TARGET_FILE:hewn_module> -o $<TARGET_FILE:hewn_module> VERBATIM)
 
-# What is beside it: sources, and what is generated of the operator table.
+# The other files of the package: sources, and files that are made from the operator table.
 file(GLOB sources CONFIGURE_DEPENDS bindings/web/*.mjs bindings/web/*.d.ts)
 foreach(source IN LISTS sources ITEMS bindings/web/README.md LICENSE THIRD_PARTY.md)
     cmake_path(GET source FILENAME name)

@@ -1,6 +1,5 @@
 # Builds the target hewn as hewn.dll. The import library hewn.lib, which Microsoft's, LLVM's and
-# GNU's linkers take, is made from a .def, and that from the header. Every program is put beside the
-# DLL.
+# GNU's linkers take, is made from a .def file, and that from the header.
 set(header ${PROJECT_SOURCE_DIR}/include/hewn/hewn.h)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${header})
 file(STRINGS ${header} exports REGEX "^HEWN_API .*HEWN_CALL hewn_")
@@ -14,8 +13,8 @@ set_target_properties(hewn PROPERTIES PREFIX "" IMPORT_PREFIX "" IMPORT_SUFFIX .
 enable_language(RC)
 configure_file(${CMAKE_CURRENT_LIST_DIR}/hewn.rc.in ${PROJECT_BINARY_DIR}/hewn.rc @ONLY)
 target_sources(hewn PRIVATE ${PROJECT_BINARY_DIR}/hewn.rc)
-# GNU's linker makes an import library too, in a form that Microsoft's linker is known to stumble
-# over.
+# GNU's linker makes an import library too, but in a form that Microsoft's linker does not always
+# read.
 find_program(HEWN_DLLTOOL
     NAMES llvm-dlltool llvm-dlltool-19 llvm-dlltool-18 llvm-dlltool-15 llvm-dlltool-14 REQUIRED
     DOC "LLVM's dlltool, for the import library")

@@ -1,4 +1,5 @@
-// ADD: a + b. Floats round once in their type, integers wrap modulo 2^n.
+// The kernels of ADD: a + b. Floats are rounded once, in their own type; integers wrap modulo 2^n.
+// The form `general` is for CPUs, the others are for GPUs.
 #include "elementwise.h"
 #include "gpu.h"
 
@@ -25,17 +26,18 @@ public:
 
     void generate() {
         using hewn::x, hewn::y;
-        // The output may stand in place of an input.
+        // The output may lie on an input, so no element may be computed twice.
         if (tail == hewn::Tail::Shifted)
             throw CompileError("add: the knob tail=shifted computes elements twice\n");
         set_prefetched({hewn::prefetched(a), hewn::prefetched(b)}, prefetch_distance);
         const Type type = signature_type(0);
         if (type.is_bfloat()) {
-            // f32 has 24 >= 2 * 8 + 2 bits, so rounding twice equals rounding once.
+            // f32 has 24 significant bits and bf16 has 8. As 24 >= 2 * 8 + 2, rounding to f32 and
+            // then to bf16 equals rounding once.
             const Expr sum = hewn::rounded(hewn::bf16_to_f32(a(x, y)) + hewn::bf16_to_f32(b(x, y)));
             define(output, {hewn::f32_to_bf16(sum, target)});
         } else if (type.is_int()) {
-            // Unsigned, because signed 32-bit overflow is undefined in Halide.
+            // The sum is unsigned, because signed 32-bit overflow is undefined in Halide.
             const Type wrapping = type.with_code(Type::UInt);
             const Expr sum = reinterpret(wrapping, a(x, y)) + reinterpret(wrapping, b(x, y));
             define(output, {reinterpret(type, sum), type});
@@ -44,9 +46,9 @@ public:
         } else {
             const Expr sum =
                 hewn::rounded(hewn::to_f32(a(x, y), target) + hewn::to_f32(b(x, y), target));
-            // f16: f32 has 24 >= 2 * 11 + 2 bits, so rounding twice equals rounding once. LLVM
-            // knows that too: it takes an addition of f16 where the target has one, and no input is
-            // one number.
+            // f16 has 11 significant bits. As 24 >= 2 * 11 + 2, rounding to f32 and then to f16
+            // equals rounding once. LLVM knows that too: if the target has an addition of f16, LLVM
+            // uses it, except where an input is one number for the whole row.
             const Target &t = target;
             const bool adds_f16 = t.has_feature(Target::AVX512_SapphireRapids);
             define(output,

@@ -1,4 +1,5 @@
-// Rows of blocks, each with parameters of its own.
+// Rows of blocks: each block of elements along a row has a scale and a zero point of its own. The
+// forms `blocks` are defined and scheduled here. The runtime passes them rows of whole steps.
 #pragma once
 
 #include <functional>
@@ -9,34 +10,37 @@
 
 namespace hewn {
 
+// Elements of a step where the knob `vector` is 1.
 constexpr int kBlockStep = 4 * kLeastBlock;
 
-// The number of a unit (below) along a row, in a part's expressions.
+// In a part's expressions: the number of a unit (see Unit) along the row.
 inline const Var unit{"unit"};
 
-// What is computed once for each (`block`, y), from parameters that have an element for each block.
-// Those of `rows` may have one element for all blocks, with a stride of 0.
+// Values that are computed once for each (`block`, y) from the block's parameters, such as the
+// reciprocal of its scale. The parameters in `rows` may have one element for all blocks, with a
+// stride of 0. All others have an element for each block.
 struct Prepared {
     std::vector<Expr> values;
     Rows *rows = nullptr;
 };
-// A row of blocks: `count` of kLeastBlock << shift elements. Blocks of up to `longest_unit`
-// elements have a loop for each length; a longer one is several units. The knob `vector` is how
-// many times kBlockStep elements a step has.
+// A row of `count` blocks of kLeastBlock << shift elements. There is a loop for each length of a
+// block up to `longest_unit`; a longer block is computed as several units of that length. A step
+// has `vector` (the knob) times kBlockStep elements.
 struct Blocks {
     Expr shift, count;
     std::vector<Prepared> prepared;
     int longest_unit = kBlockStep;
 };
 
-// Elements that have one block's parameters: a block, or the longest unit of a longer one.
+// Neighbouring elements that share one block's parameters: a whole block, or `longest_unit`
+// elements of a longer block.
 struct Unit {
     int elements;
-    Expr steps;  // of a row with such units
-    Expr block;  // of the unit with the number `unit`
+    Expr steps;  // the steps of a row; 0 if the row's units have another length
+    Expr block;  // the number of the block that unit number `unit` is in
 };
 
-// The schedule of a Func of (block, y), computed for all blocks of a row.
+// The schedule of a Func of (block, y), which is computed for all blocks of a row at once.
 inline auto compute_for_row(Func func, const Rows *rows) {
     return [func, rows](const Func &out) mutable {
         func.compute_at(out, y)
@@ -52,7 +56,8 @@ inline auto compute_for_row(Func func, const Rows *rows) {
     };
 }
 
-// Has `define` define a part for each length of a unit. It gets what is prepared for `unit`.
+// Calls `define` for each length that a unit may have, to define a part. `define` also gets the
+// values that are prepared for the unit's block.
 inline void for_units(Definition &d, OutputRows &output, const Blocks &blocks,
                       const std::function<void(const Unit &, const std::vector<Expr> &)> &define) {
     if (kBlocksTogether * kLeastBlock % d.cut.step != 0)
@@ -76,7 +81,7 @@ inline void for_units(Definition &d, OutputRows &output, const Blocks &blocks,
     }
 }
 
-// output(x, y) = value(prepared), for rows of whole steps.
+// Defines output(x, y) = value(what is prepared for the block of x). Rows must be whole steps.
 inline void define_of_blocks(Definition &d, OutputRows &output, const Blocks &blocks,
                              const std::function<Expr(const std::vector<Expr> &)> &value) {
     d.cut.width = kLeastBlock;

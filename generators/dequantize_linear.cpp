@@ -1,4 +1,5 @@
-// DEQUANTIZE_LINEAR: (input - zero_point) * scale.
+// The kernels of DEQUANTIZE_LINEAR: (input - zero_point) * scale. The forms `general`, `repeating`
+// and `blocks` are for CPUs, the others are for GPUs.
 #include "elementwise.h"
 #include "gpu.h"
 
@@ -24,7 +25,7 @@ Expr dequantized(const Expr &input, const Expr &scale, const Expr &zero_point,
     return scaled(hewn::difference_f32(input, zero_point, target), scale, target);
 }
 
-// What the CPU's forms share.
+// The base of the forms `general` and `repeating`.
 template<class Derived>
 class DequantizeLinearRows : public hewn::Elementwise<Derived>, public Types {
 public:
@@ -40,7 +41,8 @@ public:
     }
 
 protected:
-    // To f16 the kernel loses by prefetching (docs/lab/performance.md#software-prefetching).
+    // Makes the kernel prefetch the output's cache lines. Kernels to f16 do not, because they
+    // become slower by it (docs/lab/performance.md#software-prefetching).
     void prefetch_output() {
         using Buffers = std::vector<hewn::Prefetched>;
         this->set_prefetched(
@@ -62,9 +64,10 @@ public:
     void schedule() { schedule_rows(output, {&input, &scale, &zero_point}); }
 
 private:
-    // A difference of 32 bits takes seven operations, so there is always a path without it. A
-    // narrower one is one operation of five: where leaving it out pays,
-    // docs/lab/performance.md#a-zero-point-of-0 says. ARM subtracts where it widens.
+    // Whether the kernel has a path without the subtraction, for a zero point of 0. A difference of
+    // 32 bits takes seven operations, so such kernels always have the path. A narrower difference
+    // is one operation of five; leaving it out pays only to f32 on x86 without AVX-512
+    // (docs/lab/performance.md#a-zero-point-of-0). ARM's instruction that widens also subtracts.
     bool shortens() const {
         const Target t = target;
         const bool counts = t.arch == Target::X86 && !t.has_feature(Target::AVX512_Skylake);
@@ -78,8 +81,8 @@ private:
     }
 };
 
-// Form `repeating`: scales and zero points repeat along the row, so one vector of each serves all
-// of it.
+// Form `repeating`: scales and zero points repeat along the row, so that one vector of each serves
+// the whole row.
 class DequantizeLinearRepeating : public DequantizeLinearRows<DequantizeLinearRepeating> {
 public:
     void generate() {
@@ -94,7 +97,8 @@ public:
     }
 };
 
-// Form `blocks`: a scale and a zero point a block, or one zero point.
+// Form `blocks`: each block has a scale and a zero point, or one zero point serves all blocks of a
+// row.
 class DequantizeLinearBlocks : public hewn::Elementwise<DequantizeLinearBlocks>, public Types {
 public:
     Input<Buffer<void, 2>> input{"input"}, scale{"scale"}, zero_point{"zero_point"};

@@ -1,5 +1,7 @@
-// DYNAMIC_QUANTIZE_LINEAR: the range of a tensor, and quotients by an f32 scale. The scale and the
-// zero point, which are between the two, are computed by the runtime, on GPUs by a form.
+// The kernels of DYNAMIC_QUANTIZE_LINEAR that are its own. On CPUs the form `range` finds the
+// input's range, the runtime computes the scale and the zero point, and `divide` quantizes with an
+// f32 scale. On GPUs the forms `ranges` and `parameters` do the first two steps. The other forms
+// are QUANTIZE_LINEAR's.
 #include "elementwise.h"
 #include "gpu.h"
 
@@ -13,10 +15,13 @@ struct Types {
     }
 };
 
-// How far elements reach below and above 0, so far: from 0 on, and NaN does not count. f32 as the
-// least and the largest number, by (v)minps and (v)maxps, which give their second operand beside a
-// NaN. f16 as bits, which need no conversion: of unsigned integers, the largest is the lowest
-// negative number's, of signed ones the largest positive number's.
+// How far the elements met so far reach below 0 and above it. Both sides begin at 0, and NaN does
+// not count.
+// - f32: the least and the largest number, by (v)minps and (v)maxps, which give their second
+//   operand if one of the two is NaN.
+// - f16: bits, so that nothing needs converting. Read as unsigned integers, the largest bits are
+//   those of the lowest negative number; read as signed integers, those of the largest positive
+//   one.
 class Reach {
 public:
     explicit Reach(const Type &type) : half_(type == Float(16)) {}
@@ -33,7 +38,7 @@ public:
         const Expr number = select(nan, cast<uint16_t>(0), bits);
         return Tuple(max(below, number), max(above, reinterpret<int16_t>(number)));
     }
-    // The bits of the two as magnitudes.
+    // Each side as the bits of a magnitude.
     Expr below(const Expr &e) const {
         if (half_) return max(e, cast<uint16_t>(0x8000)) & cast<uint16_t>(0x7fff);
         return reinterpret<uint32_t>(e) & Internal::make_const(UInt(32), 0x7fffffff);
@@ -45,8 +50,8 @@ private:
     bool half_;
 };
 
-// Form `range`: the bits of two magnitudes of the input's type, how far a box reaches below 0 and
-// above it.
+// Form `range`: how far a box reaches below 0 and above it, as the bits of two magnitudes of the
+// input's type.
 class DynamicQuantizeLinearRange : public hewn::Elementwise<DynamicQuantizeLinearRange>,
                                    public Types {
 public:
@@ -66,8 +71,8 @@ public:
         const auto extend = [&](const Expr &at, const Expr &element) {
             lanes_of_step_(at) = reach.with(lanes_of_step_(at)[0], lanes_of_step_(at)[1], element);
         };
-        // In steps of `elements`. The last overlaps the one before: to meet elements again changes
-        // nothing.
+        // Takes the rows in, where `fits`, in steps of `elements`. The last step overlaps the one
+        // before, because meeting an element twice changes nothing.
         const auto extend_by = [&](int elements, const Expr &fits) {
             const Expr steps = select(fits, (columns + elements - 1) / elements, 0);
             const RDom part(0, elements, 0, steps, 0, rows, "part");
@@ -125,7 +130,8 @@ private:
     std::vector<RDom> parts_;
 };
 
-// Form `divide`: QUANTIZE_LINEAR's with one f32 scale and one zero point, whatever the input.
+// Form `divide`: as QUANTIZE_LINEAR's, but with one scale and one zero point, and the scale is f32
+// even if the input is f16.
 class DynamicQuantizeLinearDivide : public hewn::Elementwise<DynamicQuantizeLinearDivide>,
                                     public Types {
 public:
@@ -152,13 +158,14 @@ public:
 
 using hewn::gpu::u32;
 
-// How far elements reach below 0 and above it, as magnitudes: of each lane of a block of threads,
-// of groups of lanes, of the block.
+// How far elements reach below 0 and above it, as magnitudes. It is found for each lane of a block
+// of threads, then for groups of lanes, then for the block.
 class BlockReach {
 public:
     static constexpr int kLanes = 256, kGroups = 16;
 
-    // `extended(reach, lane, block)` is the reach with one more element, which `elements` numbers.
+    // `elements` is the domain of one lane's elements. `extended(reach, lane, block)` is the reach
+    // with one more of them, which it finds by the domain's variable.
     template<class Extended>
     BlockReach(const RDom &elements, const Extended &extended) : elements_(elements) {
         const Tuple none(u32(0), u32(0));
@@ -191,7 +198,9 @@ private:
     Func of_lane_{"of_lane"}, of_group_{"of_group"}, of_block_{"of_block"};
 };
 
-// Form `ranges`: of a box, of which each of kGpuRangeBlocks blocks has a part.
+// Form `ranges`: how far a box reaches below 0 and above it. Each of kGpuRangeBlocks blocks of
+// threads takes a part of the box. The output has the reach of every block below 0, then the reach
+// of every block above 0.
 class DynamicQuantizeLinearRanges : public hewn::gpu::Launched<DynamicQuantizeLinearRanges>,
                                     public Types {
 public:
@@ -236,7 +245,7 @@ private:
     RDom domain_;
     std::unique_ptr<BlockReach> reach_;
 
-    // NaN reaches nowhere, and neither does what is behind the last element.
+    // NaN does not count, and neither does an index after the last element.
     Tuple of_element(const Expr &index, const Expr &count) const {
         const Expr at = cast<uint32_t>(min(index, count - 1));
         const Expr bits = (*input_)(within(offsets_of(at, hewn::kGpuRank)[0], *input_)),
@@ -248,8 +257,8 @@ private:
     }
 };
 
-// Form `parameters`: the scale and the zero point, each by one block of threads, of `sets` of what
-// `ranges` writes.
+// Form `parameters`: the scale and the zero point, each computed by one block of threads. The input
+// is `sets` outputs of the form `ranges`, one after the other.
 class DynamicQuantizeLinearParameters : public hewn::gpu::Launched<DynamicQuantizeLinearParameters>,
                                         public Types {
 public:
@@ -278,7 +287,7 @@ public:
     }
 
 private:
-    // Of the two outputs.
+    // What belongs to one of the two outputs.
     struct Side {
         std::unique_ptr<BlockReach> reach;
         RDom domain;
@@ -318,14 +327,15 @@ private:
 
     hewn::gpu::Numerics numerics() const { return {target.value(), false}; }
 
-    // RN(RN(above - below) / 255), of magnitudes; 1 where all is 0.
+    // RN(RN(below + above) / 255) of the two magnitudes; 1 where both are 0.
     Expr scale(const Tuple &reach) const {
         const Expr span = numerics().add(reach[0], reach[1], Float(32));
         return select(span == 0, u32(hewn::gpu::kOne),
                       numerics().quotient(span, hewn::gpu::as_u32(255.0f)));
     }
-    // round(clamp(RN(Min + RN(below / scale)), Min, Max)); NaN: Min. What is below 64 is rounded to
-    // multiples of 2^-17 when -128 is added to it, the rest is not.
+    // round(clamp(RN(Min + RN(below / scale)), Min, Max)); Min where that is NaN. For signed
+    // outputs Min is -128, and the sum with a quotient below 64 rounds to a multiple of 2^-17, so
+    // such a quotient is rounded to that first. With a larger quotient the sum is exact.
     Expr zero_point(const Expr &below, const Expr &scale, const Type &type) const {
         const Expr q = numerics().quotient(below, scale);
         Expr steps = hewn::gpu::rounded_integer(q);

@@ -1,4 +1,7 @@
-// The base of all element-wise generators for CPUs: knobs, layouts, and how rows are computed.
+// The base of all element-wise generators for CPUs. A generator defines the value of an element
+// (`define`) and names its buffers (`schedule_rows` and the functions after it). This class has the
+// layouts and the knobs, and chooses with them among the headers that it includes: they define and
+// schedule the parts of a row.
 #pragma once
 
 #include <Halide.h>
@@ -20,8 +23,8 @@ namespace hewn {
 
 // What a kernel computes for each element.
 struct Element {
-    Expr value;               // of (x, y); it may use `lane`
-    Type widest = Float(32);  // that the algorithm computes with
+    Expr value;               // of (x, y); may use `lane`
+    Type widest = Float(32);  // the widest type that the algorithm computes with
     Shortcut shortcut = {};   // not used with tail=stepped
 };
 
@@ -31,13 +34,13 @@ public:
     template<class T>
     using Param = GeneratorParam<T>;
 
-    // The data types of one kernel, as lists/operators.py lists them: "f32_u8".
+    // The kernel's signature: "f32_u8".
     Param<std::string> signature{"signature", ""};
-    // The layouts to specialise for, a word each. A word has one digit for each input: its stride
-    // along x. Set by lists/operators.py.
+    // The layouts to specialise for, from lists/operators.py: words such as "10", with a digit for
+    // each input, which is the input's stride along x.
     Param<std::string> layouts{"layouts", ""};
 
-    // Knobs (tuning/). lists/knobs.py has their meanings and values.
+    // Knobs. lists/knobs.py has their meanings, and tuning/ the values for each target.
     Param<int> width{"width", 0};
     Param<int> vector{"vector", 1};
     Param<Tail> tail{"tail",
@@ -57,17 +60,17 @@ protected:
         return type_of_signature(Derived::types(), signature.value(), index);
     }
 
-    // ---- Definitions: one for each kernel ----
+    // ---- Definitions: each generator calls one `define` ----
 
-    // Makes the definition prefetch these buffers (possibly none).
+    // Makes the definition prefetch these buffers, which may be none. To be called before `define`.
     void set_prefetched(const std::vector<Prefetched> &buffers, PrefetchDistance &distance) {
         distance.set_estimate(0);
         if (!cut().has_masks() || this->using_autoscheduler())
-            return;  // as it would ask for estimates of the addresses
+            return;  // an autoscheduler would ask for estimates of the addresses
         prefetch_ = {buffers, distance};
     }
 
-    // output(x, y) = element.value
+    // Defines output(x, y) = element.value.
     void define(OutputRows &output, const Element &element) {
         if (tail == Tail::Narrowed)
             throw CompileError("tail=narrowed: this form does not narrow int32 to 8 bits\n");
@@ -80,15 +83,15 @@ protected:
         else define_whole(definition_, output, prefetch_, element.value, element.shortcut);
     }
 
-    // output(x, y) = narrowed(row.number, row.zero_point)
+    // Defines output(x, y) = narrowed(row.number, row.zero_point).
     void define(OutputRows &output, const Narrowed &row) {
         if (tail != Tail::Narrowed) return define(output, {element_of(row, output.type())});
         begin(Float(32));
         define_packs(definition_, output, prefetch_, row);
     }
 
-    // The same of each block's elements, by what is prepared for it: `of` gives an Expr or a
-    // Narrowed.
+    // Defines the output for rows of blocks. `of` makes an Expr or a Narrowed for (x, y) of the
+    // values that are prepared for its block.
     template<class Of>
     void define(OutputRows &output, const Blocks &blocks, const Of &of) {
         constexpr bool narrows = std::is_same_v<decltype(of({})), Narrowed>;
@@ -106,15 +109,16 @@ protected:
         }
     }
 
-    // ---- Schedules: of the output, then of each input that `inputs` has not ----
+    // ---- Schedules: schedule_rows, then another function for each input not in `inputs` ----
 
+    // Schedules the output, specialised for the layouts, which have a digit for each of `inputs`.
     void schedule_rows(OutputRows &output, const std::vector<Rows *> &inputs) {
         Func out = output;
         set_bounds(output, Expr(1));
         for (Rows *input : inputs) set_bounds(*input, Expr());
         if (this->using_autoscheduler()) {
-            // For comparison alone: an autoscheduler does not specialise, so it gets the most
-            // frequent layout and a long row.
+            // Autoschedulers are there only for comparison. They do not specialise, so they get the
+            // most frequent layout and a long row.
             for (size_t i = 0; i < inputs.size(); i++) {
                 inputs[i]->dim(0).set_stride(layouts.value().at(i) - '0');
                 set_estimates(*inputs[i]);
@@ -135,14 +139,14 @@ protected:
         for (const auto &compute : definition_.computed) compute(out);
     }
 
-    // schedule_lanes: for an input that has an element for each `lane`, or for each `block`.
-    // schedule_constants: for one that has one element a row. schedule_strided: for one that has an
-    // element for each `block`, or one for all.
+    // schedule_lanes: for an input with an element for each `lane` or for each `block`.
+    // schedule_constants: for an input with one element for each row.
+    // schedule_strided: for an input with an element for each `block` or one for all blocks.
     void schedule_lanes(Rows &rows) { schedule_parameters(rows, 1); }
     void schedule_constants(Rows &rows) { schedule_parameters(rows, 0); }
     void schedule_strided(Rows &rows) { schedule_parameters(rows, rows.dim(0).stride()); }
 
-    // `again` is the buffer of `rows`, passed once more.
+    // For a second input, `again`, for which callers pass the same buffer as for `rows`.
     void schedule_again(Rows &again, Rows &rows) {
         for (int d = 0; d < 2; d++) again.dim(d).set_min(0).set_stride(rows.dim(d).stride());
         if (this->using_autoscheduler()) set_estimates(again);
@@ -157,13 +161,13 @@ private:
                 this->using_autoscheduler()};
     }
 
-    // Refuses knobs that say how the vectors of a step follow each other where it has one alone, or
-    // where the other knobs say it.
+    // Begins a definition. Refuses the knobs that put the vectors of a step in order if a step has
+    // only one vector, or if other knobs already decide the order.
     void begin(const Type &widest) {
         if (unrolled && (vector == 1 || tail == Tail::Narrowed))
-            throw CompileError("unrolled: a step has no several vectors\n");
+            throw CompileError("unrolled: a step has only one vector\n");
         if (order == Order::Batches && (vector == 1 || tail != Tail::Narrowed))
-            throw CompileError("order=batches: a step has no several batches\n");
+            throw CompileError("order=batches: a step has only one batch\n");
         definition_.cut = cut();
         definition_.cut.width = width > 0 ? int(width) : this->natural_vector_size(widest);
         definition_.cut.step = vector * definition_.cut.width;
@@ -191,7 +195,7 @@ private:
         buffer.set_estimates({{0, 1 << 16}, {0, 1}});
     }
 
-    // Specializes the stage for each layout, and fails for any other.
+    // The stage, specialised for each layout. For any other layout the kernel fails.
     std::vector<Stage> specialized(Stage stage, const std::vector<Rows *> &inputs) {
         std::vector<Stage> stages;
         for (const std::string &layout : definition_.layouts) {

@@ -1,6 +1,6 @@
-// What all GPU kernels share: operands, the forms, and the schedule. One source for CUDA, OpenCL
-// and Direct3D 12. The forms dense, whose caller passes how many steps there are, runs and strided:
-// docs/architecture.md#forms-of-gpus.
+// The base of all GPU kernels: operands, forms and schedules. One source serves CUDA, OpenCL and
+// Direct3D 12. docs/architecture.md#forms-of-gpus describes the forms `dense`, `runs` and
+// `strided`. The caller of `dense` passes the number of steps.
 #pragma once
 
 #include <Halide.h>
@@ -22,20 +22,22 @@ struct Operand {
     bool varies;  // false: one element in every layout
 };
 
-// What is launched over one index: its scalars, buffers and threads.
+// The base of everything that is launched over one index: scalars, buffers and threads.
 template<class Derived>
 class Launched : public Generator<Derived> {
 public:
     GeneratorParam<std::string> signature{"signature", ""};
-    // The layout that a form by steps serves, one digit an input that varies. 1: taken by words, as
-    // the output is. 0: dense: one element; runs: any strides. Others serve any layout.
+    // The layout that a form by steps (`dense` or `runs`) serves: a digit for each input that
+    // varies. 1: the input is read by words, as the output is written. 0: in `dense` the input is
+    // one element; in `runs` it has any strides. Other forms serve any layout.
     GeneratorParam<std::string> layouts{"layouts", ""};
 
-    // Knob (tuning/, lists/knobs.py): threads a block.
+    // Knob (tuning/, lists/knobs.py): the threads of a block.
     GeneratorParam<int> threads{"threads", 256};
 
 protected:
-    // What takes an element's index apart, where add_strided_scalars has added it.
+    // The scalars that take an element's index apart. They are null unless add_strided_scalars was
+    // called.
     StridedScalars<GeneratorInput<int32_t> *, GeneratorInput<uint32_t> *> scalars_ = {};
     RVar block_{"b"}, thread_{"t"};
 
@@ -46,6 +48,7 @@ protected:
         return type_of_signature(Derived::types(), signature.value(), index);
     }
 
+    // Adds the scalars for this many tensors that vary, the output among them.
     void add_strided_scalars(int operands) {
         if (operands > kGpuOperands) throw CompileError("more tensors vary than kGpuOperands\n");
         strided_count_ = size_t(operands);
@@ -62,14 +65,15 @@ protected:
 
     // ---- Buffers ----
 
-    // Direct3D 12 has 32-bit accesses only: its shaders' build (tools/dxbc) learns from the name
-    // how wide the elements are.
+    // The name of a buffer, which is taken by words or by elements. Direct3D 12 has only 32-bit
+    // accesses: the build of its shaders (tools/dxbc) learns from the name how wide narrower
+    // elements are.
     std::string name_of(const std::string &name, const Type &type, bool words) const {
         return d3d12() && !words && type.bits() < 32 ? name + "_bits" + std::to_string(type.bits())
                                                      : name;
     }
-    // OpenCL and Direct3D 12 have no pointers to device memory: an operand's offset in its memory
-    // object is -min, in elements.
+    // Sets a buffer's bounds. OpenCL and Direct3D 12 have no pointers to device memory: there, -min
+    // is the operand's offset in its memory object, in elements.
     template<class Buffer>
     void bind(Buffer &buffer, bool words) {
         if (!is_for(Target::OpenCL) && !d3d12()) {
@@ -81,8 +85,8 @@ protected:
 
     // ---- Threads ----
 
-    // A thread for each index of `domain`, all of which write other elements. One guarded body, not
-    // a second without the guard.
+    // Runs a thread for each index of `domain`. No two of them may write the same element. The body
+    // is compiled once, with a guard, and not a second time without it.
     void run_by_threads(Stage stage, const RVar &domain) {
         stage.allow_race_conditions().split(domain, block_, thread_, threads,
                                             TailStrategy::GuardWithIf);
@@ -98,10 +102,11 @@ protected:
         return cast<uint32_t>((cast<uint64_t>(a) * cast<uint64_t>(b)) >> 32);
     }
 
-    // Each operand's offset of element `index` of the box, which has so many dimensions at most.
+    // The offset of the box's element `index` in each operand, in elements. The box has at most
+    // this many dimensions.
     std::vector<Expr> offsets_of(const Expr &index, int dimensions) const {
         std::vector<Expr> offsets(strided_count_, u32(0));
-        // Whether the last dimensions are of no use.
+        // Whether the box has only the first kFewGpuDimensions dimensions.
         const auto few = [&] { return Expr(*scalars_.rank) <= kFewGpuDimensions; };
         Expr rest = index;
         for (int d = 0; d < dimensions; d++) {
@@ -109,8 +114,8 @@ protected:
             if (d < dimensions - 1) {
                 const Expr size = *scalars_.size[d], multiplier = *scalars_.multiplier[d],
                            shift = *scalars_.shift[d];
-                // rest / size, exact for rest < 2^31: see runtime/gpu/division.h, or divided where
-                // there are no 64-bit integers.
+                // rest / size for rest < 2^31, by an exact multiplication (runtime/gpu/division.h).
+                // Direct3D 12, which has no 64-bit integers, divides.
                 const Expr quotient =
                     d3d12() ? rest / size : high_word(rest * u32(2), multiplier) >> shift;
                 coordinate = rest - quotient * size;
@@ -125,18 +130,20 @@ protected:
         }
         return offsets;
     }
-    // The runtime keeps offsets within the tensors.
+    // The offset as an index. Halide may rely on it, as the runtime keeps offsets within tensors.
     template<class Buffer>
     static Expr within(const Expr &offset, Buffer &buffer) {
         return unsafe_promise_clamped(as_i32(offset), 0, buffer.dim(0).max());
     }
 
 private:
-    size_t strided_count_ = 0;  // the operands of scalars_
+    size_t strided_count_ = 0;  // how many operands scalars_ has strides for
 };
 
 enum class Form { Dense, Runs, Strided };
 
+// The base of the kernels that compute an element of the output from one element of each input. An
+// operator's class has `form`, `operands()`, with the output last, and `value(inputs' elements)`.
 template<class Derived>
 class Kernel : public Launched<Derived> {
     using Base = Launched<Derived>;
@@ -144,10 +151,10 @@ class Kernel : public Launched<Derived> {
         Base::name_of, Base::bind, Base::run_by_threads, Base::offsets_of, Base::within;
 
 public:
-    // Hidden by an operator whose value is the sum of two operands of the output's type, which may
-    // be taken by words.
+    // An operator hides this by `true` if its value is the sum of two operands of the output's
+    // type. Such sums may be computed word by word.
     static constexpr bool is_sum = false;
-    // Hidden by an operator whose scales do not vary.
+    // An operator hides this by `true` if its scales do not vary.
     static constexpr bool has_one_scale = false;
 
     void configure() {
@@ -196,15 +203,18 @@ private:
     GeneratorOutput<Buffer<>> *output_ = nullptr;
     GeneratorInput<int32_t> *steps_ = nullptr;
     std::unique_ptr<Numerics> numerics_;
-    Var i_{"i"}, s_{"s"};      // a word or element, and a step. Names are short: kernels are text
-    std::vector<Func> words_;  // a step's words of the inputs taken by words, in registers
+    // i: a word or an element. s: a step. The names are short because the library holds kernels as
+    // text.
+    Var i_{"i"}, s_{"s"};
+    // For each input that is taken by words: the words of a step, in registers.
+    std::vector<Func> words_;
     Func results_{"results"};
     RDom domain_;
 
     bool dense() const { return Derived::form == Form::Dense; }
     bool has_steps() const { return Derived::form != Form::Strided; }
-    // 64-bit elements are pairs of words where there are steps, and everywhere on Direct3D 12,
-    // which has no 64-bit integers.
+    // The type of a buffer. 64-bit elements are pairs of words in forms with steps, and everywhere
+    // on Direct3D 12, which has no 64-bit integers.
     Type held_in(const Type &type, bool words) const {
         return words || ((has_steps() || d3d12()) && type.bits() == 64) ? UInt(32)
                                                                         : bits_type(type);
@@ -226,7 +236,7 @@ private:
 
     // ---- dense and runs: by steps ----
 
-    // Element `index` of a step as its bits, from the step's words.
+    // The bits of a step's element `index`, from the step's words.
     Expr element(const Func &words, const Expr &index, const Type &type) const {
         const int per_word = 4 / type.bytes();
         if (per_word == 1) return reinterpret(bits_type(type), words(index, s_));
@@ -237,14 +247,14 @@ private:
 
     Expr first_element() const { return cast<uint32_t>(s_) * u32(uint32_t(step_elements())); }
 
-    // Where rows are whole steps, a step's elements are one stride apart.
+    // Whether rows are whole steps. The elements of a step are then one stride apart.
     Expr rows_are_steps() const {
         return Expr(*scalars_.size[0]) % u32(uint32_t(step_elements())) == 0;
     }
     Expr offset_of_step(size_t varying) const {
         return offsets_of(first_element(), kFewGpuDimensions)[varying];
     }
-    // Which step of its own memory an operand that is taken by words has at step s_.
+    // At step s_: the number of the step in the memory of an operand that is taken by words.
     Expr own_step(size_t varying) const {
         if (dense()) return s_;
         const Expr step = offset_of_step(varying) / u32(uint32_t(step_elements()));
@@ -252,7 +262,7 @@ private:
         const int steps = (1 << 30) / std::max(step_elements(), 4);
         return unsafe_promise_clamped(select(rows_are_steps(), as_i32(step), s_), 0, steps - 1);
     }
-    // The offset of element `index` of a step, of an operand that is not taken by words.
+    // The offset of a step's element `index` in an operand that is not taken by words.
     Expr offset_in_step(size_t varying, const Expr &index) const {
         const Expr i = cast<uint32_t>(index);
         return select(rows_are_steps(),
@@ -260,12 +270,13 @@ private:
                       offsets_of(first_element() + i, kContiguousGpuRank)[varying]);
     }
 
+    // How many of the inputs before this one vary.
     size_t varying_before(size_t input) const {
         return size_t(std::count_if(operands_.begin(), operands_.begin() + long(input),
                                     [](const Operand &o) { return o.varies; }));
     }
 
-    // An input's element `index` of the step.
+    // The step's element `index` of an input.
     Expr element_of(size_t input, const Expr &index) const {
         auto &buffer = *inputs_[input];
         const Operand &operand = operands_[input];
@@ -273,7 +284,7 @@ private:
         if (dense() || !operand.varies) return buffer(0);
         return buffer(within(offset_in_step(varying_before(input), index), buffer));
     }
-    // Word i_ of the step.
+    // The step's word i_ of an input.
     Expr word_of(size_t input) const {
         if (by_words_[input]) return words_[input](i_, s_);
         auto &buffer = *inputs_[input];
@@ -307,8 +318,8 @@ private:
                 for (size_t i = 0; i < inputs_.size(); i++) values.push_back(element_of(i, index));
                 return static_cast<Derived &>(*this).value(values);
             });
-        // An update, because the first element of a pure definition's output is where its memory
-        // begins (see bind).
+        // The output is written by an update: a pure definition would begin at the output's min,
+        // which is where the memory object begins (see bind).
         const int words = step_words(output_type_);
         domain_ = RDom(0, words, 0, Expr(dense() ? *steps_ : *scalars_.count), "s");
         const Expr step = Internal::substitute(s_.name(), domain_.y, own_step(varying_count()));
@@ -317,14 +328,14 @@ private:
         output(step * words + domain_.x) = results_(domain_.x, domain_.y);
     }
 
-    // Whether the sum is taken word by word.
+    // Whether the sum is computed word by word.
     bool adds_words() const {
         return Derived::is_sum &&
                (output_type_.is_int() || (output_type_ == Float(16) && numerics().ieee));
     }
 
-    // Words of a sum of f16 or of wrapping integers. Narrow integers: added without their top bits,
-    // which a carry could leave, and those put in after.
+    // Word i_ of a sum of f16 or of wrapping integers. Narrow integers are added without their top
+    // bits, so that no carry leaves an element; their top bits are put in afterwards.
     Expr sum_of_words() {
         const Expr a = word_of(0), b = word_of(1);
         if (output_type_.is_float()) {
@@ -354,7 +365,7 @@ private:
         schedule_steps(update);
         const int words = step_words(output_type_);
         results_.compute_at(output, thread_).bound_extent(i_, words).store_in(MemoryType::Register);
-        // PTX has no vector arithmetic. OpenCL C has, and is a quarter of the text with it.
+        // OpenCL C has vector arithmetic, with which the text is a quarter as long. PTX has none.
         if (dense() && is_for(Target::OpenCL))
             results_.vectorize(i_, lanes(words), TailStrategy::RoundUp);
         results_.unroll(i_);
@@ -383,16 +394,16 @@ private:
     // ---- strided ----
 
     void generate_strided() {
-        const bool pairs = d3d12() && output_type_.bits() == 64;  // of words
+        const bool pairs = d3d12() && output_type_.bits() == 64;  // elements are pairs of words
         if (pairs && !Derived::is_sum)
-            throw CompileError("of 64 bits Direct3D 12 has sums alone\n");
+            throw CompileError("Direct3D 12: of 64-bit elements only sums are supported\n");
         domain_ =
             pairs ? RDom(0, 2, 0, Expr(*scalars_.count), "e") : RDom(0, Expr(*scalars_.count), "e");
         const std::vector<Expr> offsets =
             offsets_of(cast<uint32_t>(pairs ? domain_.y : domain_.x), kGpuRank);
         if (pairs) {
-            // The high word is stored first, whose carry needs the low ones: the output may stand
-            // in place of an input.
+            // The high word is stored first: its carry needs the inputs' low words, which the
+            // output may overwrite, as it may lie on an input.
             const Expr w = 1 - domain_.x;
             const auto at = [&](const Expr &offset, const Expr &word, auto &buffer) {
                 return within(offset * u32(2) + cast<uint32_t>(word), buffer);

@@ -1,6 +1,6 @@
-// Conversions of elements on GPUs for kernels that do not take them as they are
-// (lists/pass_kernels.py): f16 to and from f32, and quotients, in any layout; sub-byte elements in
-// the order of their memory.
+// The pass kernels of GPUs (lists/pass_kernels.py): conversions of tensors that the operators'
+// kernels do not take as they are. Those between f16, i32 and f32, and the quotients, are for any
+// layout. Sub-byte elements are converted in the order of their memory.
 #include "gpu.h"
 
 namespace {
@@ -43,7 +43,7 @@ using NarrowStrided = Narrow<hewn::gpu::Form::Strided>;
 
 // ---- Quotients of f32, rounded to fewer bits before and after the division ----
 
-// Of f32's bits. NaN stays NaN.
+// f32's bits, rounded to a number of f16 or bf16 but still as f32's bits. NaN stays NaN.
 Expr rounded_to_f16(const Expr &bits) { return hewn::gpu::widened(hewn::gpu::narrowed(bits)); }
 Expr rounded_to_bf16(const Expr &bits) {
     const Expr even = (bits >> 16) & 1, rounded = (bits + (u32(0x7fff) + even)) & u32(0xffff0000);
@@ -68,8 +68,9 @@ using QuotientBf16 = Quotient<rounded_to_bf16>;
 
 // ---- Elements of 4 and 2 bits to bytes and back ----
 
-// The bits of elements of `bits` bits are integers of that width, sign-extended to a byte if
-// `is_signed` is 1.
+// The base of Unpack and Pack. Elements are integers of `bits` bits, which become bytes,
+// sign-extended if `is_signed` is 1. `count` is how many elements the output buffer has, and `last`
+// the index of the input's last byte.
 template<class Derived>
 class Packing : public hewn::gpu::Launched<Derived> {
 public:
@@ -100,7 +101,7 @@ public:
     }
 
 protected:
-    // Byte `index` of the input, of which `last` is the last.
+    // Byte `index` of the input; beyond its end, its last byte.
     Expr byte(const Expr &index) const {
         return cast<uint32_t>((*input_)(
             unsafe_promise_clamped(min(hewn::gpu::as_i32(index), Expr(*last_)), 0, *last_)));
@@ -119,7 +120,7 @@ private:
     RDom domain_;
 };
 
-// Word w: the four elements from 4 w on, a byte each.
+// The output's word w: the four elements from 4 w on, a byte each.
 class Unpack : public Packing<Unpack> {
 public:
     static Type output_type() { return UInt(32); }
@@ -136,7 +137,7 @@ public:
     }
 };
 
-// Byte b: its elements, clamped to their type's range; 0 behind the last.
+// The output's byte b: its elements, clamped to their type's range; 0 after the last element.
 class Pack : public Packing<Pack> {
 public:
     static Type output_type() { return UInt(8); }

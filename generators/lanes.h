@@ -1,4 +1,5 @@
-// Rows along which parameters repeat within a vector.
+// Rows along which scales and zero points repeat within a vector, for the forms `repeating`: one
+// vector of them, read by `lane`, serves the whole row.
 #pragma once
 
 #include <algorithm>
@@ -8,14 +9,14 @@
 
 namespace hewn {
 
-// A vector read by `lane` holds whole periods, and no more elements than the shortest row.
+// Refuses vectors that do not hold whole periods, or that hold more elements than the shortest row.
 inline void check_lanes(const Cut &cut) {
     if (cut.width % kRepeatingPeriod != 0 || cut.width > kRepeatingLanes)
-        throw CompileError("this form has width 8 or 16 alone\n");
+        throw CompileError("width: expected 8 or 16 for this form\n");
 }
 
-// The schedule of a part whose domain is columns of a vector, vectors of a step, steps. `together`
-// vectors of a step are computed together; a power of two.
+// The schedule of a part whose domain has three dimensions: the columns of a vector, the vectors of
+// a step, the steps. `together`, a power of two, is how many vectors of a step are joined to one.
 inline auto vectorize_lanes(const RDom &part, int together) {
     return [part, together](Stage stage) {
         const RVar group("group"), in_group("in_group");
@@ -24,15 +25,15 @@ inline auto vectorize_lanes(const RDom &part, int together) {
     };
 }
 
-// output(x, y) = value, which uses `lane`, for rows of at least kRepeatingLanes elements. What is
-// read by `lane` must repeat along the row, after a divisor of kRepeatingPeriod. The row must be
-// whole repetitions, because its last step overlaps the one before. `narrow`: elements of less than
-// 32 bits are read.
+// Defines output(x, y) = value, which uses `lane`, for rows of at least kRepeatingLanes elements.
+// Inputs that are read by `lane` must repeat along the row after a divisor of kRepeatingPeriod
+// elements. The row must be whole repetitions, because its last step overlaps the one before.
+// `narrow` says that the value reads elements of less than 32 bits.
 inline void define_lanes(Definition &d, OutputRows &output, const Prefetch &prefetch,
                          const Expr &value, bool narrow) {
     const Cut &cut = d.cut;
     if (cut.tail != Tail::Shifted)
-        throw CompileError("this form has tail=shifted, or narrowed where it narrows, alone\n");
+        throw CompileError("tail: expected shifted, or narrowed where this form narrows\n");
     check_lanes(cut);
     const Expr columns = output.dim(0).extent();
     output(x, y) = undef(output.type());
@@ -45,8 +46,8 @@ inline void define_lanes(Definition &d, OutputRows &output, const Prefetch &pref
         const Expr element =
             Internal::substitute({{x.name(), column}, {lane.name(), part.x}}, value);
         output(column, y) = prefetches ? prefetch.before(element, first, step) : element;
-        // Of more than four joined vectors, AVX2 would load narrow elements twice: 16 bytes for
-        // two, then their upper half.
+        // If more than four vectors were joined, AVX2 would load narrow elements twice: 16 bytes
+        // for two vectors, then the upper half of these.
         const int joined = narrow && !cut.has_masks() ? std::min(vectors, 4) : vectors;
         d.parts.push_back({part, vectorize_lanes(part, cut.unrolled ? 1 : joined)});
     };
@@ -56,7 +57,7 @@ inline void define_lanes(Definition &d, OutputRows &output, const Prefetch &pref
         has_step = has_step && prefetch.distance <= 0;
     }
     add_part(cut.vector, has_step, false);
-    if (cut.vector > 1) add_part(1, columns < cut.step, false);  // a row that has no step
+    if (cut.vector > 1) add_part(1, columns < cut.step, false);  // rows shorter than a step
 }
 
 }  // namespace hewn

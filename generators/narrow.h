@@ -1,4 +1,4 @@
-// From int32 to 8 bits.
+// Narrowing from int32 to 8 bits, and kernels that end in it.
 #pragma once
 
 #include <functional>
@@ -9,8 +9,8 @@
 
 namespace hewn {
 
-// saturating_cast(type, e) to half of the bits of e, as LLVM knows it. For Halide's own there are
-// only packs.
+// saturating_cast(type, e), where the type has half of the bits of e. LLVM's intrinsics let LLVM
+// choose vpmovsdw and its like, where Halide's own cast would always become packs.
 inline Expr truncated(const Expr &e, const Type &type) {
     const auto call = [&](const std::string &name, const Expr &a, const Expr &b) {
         return llvm_call(e.type(), "llvm." + name + ".i" + std::to_string(e.type().bits()), {a, b});
@@ -19,13 +19,13 @@ inline Expr truncated(const Expr &e, const Type &type) {
                            cast(e.type(), type.max())));
 }
 
-// sat16(sat16(r) + zero_point)
+// sat16(sat16(r) + zero_point), where sat16 saturates to int16.
 inline Expr offset_int16(const Expr &r, const Expr &zero_point) {
     return saturating_add(saturating_cast<int16_t>(r), cast<int16_t>(zero_point));
 }
 
-// clamp(r + zero_point, Min, Max) of an 8-bit type for any int32 r. By packs; with AVX-512 by
-// vpmovsdw and its like, which keep the order of lanes.
+// clamp(r + zero_point, Min, Max) of an 8-bit type for any int32 r. Computed by packs, or with
+// AVX-512 by vpmovsdw and its like, which keep the order of lanes.
 inline Expr narrowed(const Cut &cut, const Expr &r, const Expr &zero_point, const Type &type) {
     require_type("narrowed", Int(32), r.type());
     require_byte("narrowed", type);
@@ -48,16 +48,18 @@ inline std::vector<Expr> differences_of(const Target &target,
     return differences;
 }
 
-// What a kernel of 8-bit outputs computes: narrowed(number, zero_point) for each element.
+// What a kernel with 8-bit outputs computes for each element: narrowed(number, zero_point).
 struct Narrowed {
-    std::vector<Rows *> inputs;  // a step has `vector` batches if they lie so, else one
+    // A step has `vector` batches if these inputs lie as the first layout says; otherwise it has
+    // one batch.
+    std::vector<Rows *> inputs;
     Expr number, zero_point;
-    // Instead of `number`: the operands whose differences it is computed from, so that a target can
-    // subtract by other instructions.
+    // Instead of `number`: the operands, and the function that makes the number of their
+    // differences, so that a target can subtract by other instructions.
     std::vector<Operand> operands = {};
     std::function<Expr(const std::vector<Expr> &)> to_int32 = nullptr;
 
-    // Of the element at x.
+    // The number of the element at (x, y).
     Expr number_of(const Target &target) const {
         return to_int32 ? to_int32(differences_of(target, operands)) : number;
     }

@@ -1,6 +1,7 @@
-// Numeric helpers of the generators. Each computes exactly what its formula says: IEEE-754
-// binary32, one rounding per written operation, and ends the generator run for types that it does
-// not hold. docs/numerics.md explains why each is exact.
+// Numeric helpers of the generators for CPUs. Each computes exactly the formula in its comment, in
+// IEEE-754 binary32 with one rounding for each written operation; RN(e) is e rounded to the nearest
+// f32. A helper ends the generator's run for types that it does not support. docs/lab/numerics.md
+// explains why each is exact.
 #pragma once
 
 #include <Halide.h>
@@ -14,26 +15,28 @@
 
 namespace hewn {
 
-// RN(a * b + c). vfmadd*ps, fmla
+// RN(a * b + c), as one instruction: vfmadd*ps, on ARM fmla.
 inline Expr fma(const Expr &a, const Expr &b, const Expr &c) {
     return intrinsic(Float(32), "llvm.fma.f32", {a, b, c});
 }
 
-// roundToIntegralTiesToEven(e) as int32. NaN and values that do not fit give 0x80000000 and raise
-// the invalid-operation flag.
+// roundToIntegralTiesToEven(e) as int32, for x86. NaN and values that do not fit give 0x80000000
+// and raise the flag of invalid operations.
 inline Expr round_to_int32(const Expr &e) {
     require_type("round_to_int32", Float(32), e.type());
-    // One (v)cvtps2dq on x86. Halide's round() would take seven operations.
+    // This is one (v)cvtps2dq. Halide's round() would take seven operations.
     return llvm_call(Int(32), "llvm.lrint.i32.f32", {e});
 }
 
-// min(max(e, low), high). NaN stays NaN, because e is the second operand of (v)maxps and (v)minps.
+// min(max(e, low), high). NaN stays NaN, because e is the second operand of (v)maxps and (v)minps,
+// which they give if an operand is NaN.
 inline Expr clamp_keeping_nan(const Expr &e, const Expr &low, const Expr &high) {
     const Expr raised = strict_float(select(low > e, low, e));
     return rounded(select(high < raised, high, raised));
 }
 
-// f32(e), exact for f16 and integers up to 24 bits, nearest even for 32-bit integers.
+// f32(e): exact for f16 and for integers of up to 24 bits, rounded to nearest even for integers of
+// 32 bits.
 inline Expr to_f32(const Expr &e) {
     if (!e.type().is_float()) require_integer_up_to(32, "to_f32", e.type());
     else
@@ -43,7 +46,7 @@ inline Expr to_f32(const Expr &e) {
     return opaque(cast<float>(narrow ? cast<int32_t>(e) : e));
 }
 
-// The same of an element that may be f16.
+// The same for any target: this one also converts f16 on WebAssembly.
 inline Expr to_f32(const Expr &e, const Target &target) {
     return e.type() == Float(16) && wasm::is_target(target) ? wasm::to_f32(e) : to_f32(e);
 }
@@ -58,25 +61,26 @@ inline Expr to_f16(const Expr &e, const Target &target) {
     return select(strict_float(e != e), float16_t::make_nan(), converted);
 }
 
-// f32 of bf16's bits, exact: they are its upper half.
+// f32 of bf16's bits, exact: these are the upper half of the f32's bits.
 inline Expr bf16_to_f32(const Expr &bits) {
     require_type("bf16_to_f32", UInt(16), bits.type());
     return reinterpret<float>(cast<uint32_t>(bits) << 16);
 }
 
-// The bits of bf16(e), nearest even. e is f32: a number, or a sum of two bf16.
+// The bits of bf16(e), nearest even. e is an f32 that is not NaN or is a sum of two bf16.
 inline Expr f32_to_bf16(const Expr &e, const Target &target) {
     require_type("f32_to_bf16", Float(32), e.type());
     const Expr bits = reinterpret<uint32_t>(e);
     const Expr upper = cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-    // A NaN's lower half could carry into its upper half, and leave no NaN. On x86 and ARM it is 0
-    // where a sum of two bf16 is NaN (docs/lab/numerics.md#bf16).
+    // The lower half of a NaN could carry into the upper half and leave something that is no NaN.
+    // On x86 and ARM the lower half is 0 where a sum of two bf16 is NaN
+    // (docs/lab/numerics.md#bf16).
     if (!wasm::is_target(target)) return upper;
     return select(strict_float(e != e), cast<uint16_t>(0x7fc0), upper);
 }
 
-// e * (r0 + r1): docs/lab/numerics.md#the-two-operation-quotient. `again` has the value of e; it
-// may come from a second load.
+// e * (r0 + r1), the two-operation quotient (docs/lab/numerics.md#the-two-operation-quotient).
+// `again` has the same value as e, but may come from a second load.
 inline Expr times_reciprocal(const Expr &e, const Expr &again, const Expr &r0, const Expr &r1) {
     return fma(again, r0, rounded(e * r1));
 }
@@ -84,16 +88,17 @@ inline Expr times_reciprocal(const Expr &e, const Expr &r0, const Expr &r1) {
     return times_reciprocal(e, e, r0, r1);
 }
 
-// RN(e - zero_point) for any integer type. Up to 16 bits exactly, in int32, which x86 subtracts on
-// more ports than f32. 32 bits by halves (docs/lab/numerics.md#a-difference-of-33-bits).
+// RN(e - zero_point) for any integer type. Types of up to 16 bits are subtracted in int32, exactly:
+// x86 has more ports for that than for f32. Types of 32 bits are subtracted by halves
+// (docs/lab/numerics.md#a-difference-of-33-bits).
 inline Expr difference_f32(const Expr &e, const Expr &zero_point, const Target &target) {
     require_integer_up_to(32, "difference_f32", e.type());
     if (e.type().bits() == 8 && arm::is_target(target))
         return arm::difference_f32(e, zero_point, target);
     const auto i32 = [](const Expr &v) { return cast<int32_t>(v); };
     if (e.type().bits() < 32) {
-        // Halide would subtract bytes in 16 bits and widen twice. It does not see that max(z,
-        // -2^31) is z.
+        // Halide would subtract bytes in 16 bits and widen twice. The maximum prevents it, because
+        // Halide does not see that max(z, -2^31) is z.
         const Expr z = llvm_call(Int(32), "llvm.smax.i32", {i32(zero_point), Int(32).min()});
         return opaque(cast<float>(i32(e) - z));
     }
@@ -104,9 +109,9 @@ inline Expr difference_f32(const Expr &e, const Expr &zero_point, const Target &
     return fused ? fma(high, 65536.0f, low) : rounded(rounded(high * 65536.0f) + low);
 }
 
-// clamp(round(q) + z, Min, Max) of a type of up to 16 bits, for any f32 q; NaN gives z. q is
-// clamped before rounding, to what the output can hold. So no conversion overflows, and the sum in
-// the type's width wraps to the right value.
+// clamp(round(q) + zero_point, Min, Max) of a type of up to 16 bits, for any f32 q; NaN gives the
+// zero point. q is clamped before it is rounded. So no conversion overflows, and the sum, in the
+// type's width, wraps to the right value.
 inline Expr quantize_clamped(const Expr &q, const Expr &zero_point, const Type &type) {
     require_integer_up_to(16, "quantize_clamped", type);
     require_type("quantize_clamped", type, zero_point.type());
@@ -118,9 +123,9 @@ inline Expr quantize_clamped(const Expr &q, const Expr &zero_point, const Type &
                           cast(wrapping, zero_point));
 }
 
-// The same of a type of 32 bits, which f32 cannot hold: q, once it is at most 2^33, and the zero
-// point are each high * 2^16 + low, exactly, and no sum of halves overflows. As 2^16 is even, low
-// ties where q does.
+// clamp(round(q) + zero_point, Min, Max) of a type of 32 bits, whose numbers f32 cannot hold. q,
+// clamped to 2^33 in magnitude, and the zero point are each taken apart as high * 2^16 + low,
+// exactly, and no sum of halves overflows. As 2^16 is even, low is a tie where q is.
 inline Expr quantized_by_halves(const Expr &q, const Expr &zero_point, const Type &type,
                                 const Target &target) {
     require(type == Int(32) || type == UInt(32),
@@ -140,7 +145,8 @@ inline Expr quantized_by_halves(const Expr &q, const Expr &zero_point, const Typ
     return select(sum<least, type.min(), sum> least + 0xffff, type.max(), cast(type, value));
 }
 
-// The same in the instructions of the target.
+// clamp(round(q) + zero_point, Min, Max) by the instructions of the target, for any f32 q; NaN
+// gives the zero point.
 inline Expr quantized(const Expr &q, const Expr &zero_point, const Type &type,
                       const Target &target) {
     if (type.bits() == 32) return quantized_by_halves(q, zero_point, type, target);

@@ -1,5 +1,5 @@
 // The helpers of numerics.h in ARM64's instructions. docs/lab/numerics.md#arm64 explains why each
-// is exact. LLVM's intrinsics are called lane by lane; its vectorizer joins the lanes.
+// is exact. LLVM's intrinsics are called for one lane, and LLVM's vectorizer joins the lanes.
 #pragma once
 
 #include <Halide.h>
@@ -13,20 +13,22 @@ namespace hewn::arm {
 
 inline bool is_target(const Target &target) { return target.arch == Target::ARM; }
 
-// f16 arithmetic came with dot products (ARMv8.2). ARMFp16 does not tell: the f16 kernels of
-// arm64_neon have it too, for its conversions, which every ARMv8 has.
+// Whether the target computes with f16, as ARMv8.2 can. The feature of dot products tells, because
+// arm64_fp16 is the only target that has it. ARMFp16 does not tell: the f16 kernels of arm64_neon
+// have that too, for its conversions, which every ARMv8 has.
 inline bool has_f16_arithmetic(const Target &target) {
     return target.has_feature(Target::ARMDotProd);
 }
 
-// roundToIntegralTiesToEven(e) as int32, saturated; 0 for NaN. frintn, fcvtzs.
+// roundToIntegralTiesToEven(e) as int32, saturated; 0 for NaN. Instructions: frintn, fcvtzs.
 inline Expr round_to_int32(const Expr &e) {
     return intrinsic(Int(32), "llvm.fptosi.sat.i32.f32",
                      {intrinsic(Float(32), "llvm.roundeven.f32", {e})});
 }
 
-// clamp(round(q) + z, Min, Max) of a type of up to 16 bits, for any f32 q; NaN gives z. Of 8 bits
-// sqxtn, sqadd, sqxt(u)n; of 16 the first is left out.
+// clamp(round(q) + zero_point, Min, Max) of a type of up to 16 bits, for any f32 q; NaN gives the
+// zero point. Instructions after the rounding: for 8 bits sqxtn, sqadd and sqxt(u)n; for 16 bits
+// the last two.
 inline Expr quantized(const Expr &q, const Expr &zero_point, const Type &type) {
     require_integer_up_to(16, "quantized", type);
     require_type("quantized", type, zero_point.type());
@@ -35,9 +37,9 @@ inline Expr quantized(const Expr &q, const Expr &zero_point, const Type &type) {
     return saturating_cast(type, saturating_add(r, cast(wide, zero_point)));
 }
 
-// The same for a q that is not NaN; zero_point is one int32. q + 1.5 * 2^23 rounds q to an integer.
-// Beyond the range where that sum is exact, its bits still grow with q. fadd, sqsub, sqxtn,
-// sqxt(u)n.
+// The same for types of 8 bits, a q that is not NaN, and one zero point, an int32. The sum q + 1.5
+// * 2^23 rounds q to an integer. Beyond the range where it does, its bits still grow with q, so
+// that the result saturates. Instructions: fadd, sqsub, sqxtn, sqxt(u)n.
 inline Expr quantized_number(const Expr &q, const Expr &zero_point, const Type &type) {
     require_byte("quantized_number", type);
     require_type("quantized_number", Int(32), zero_point.type());
@@ -53,8 +55,8 @@ inline Expr difference_f32(const Expr &e, const Expr &zero_point, const Target &
         const Expr z = cast(e.type(), zero_point);
         return opaque(cast<float>(opaque(cast<int16_t>(e) - cast<int16_t>(z))));
     }
-    // A byte below the exponent of 2^23 is the float 2^23 + byte: tbl and fsub. Faster where tbl is
-    // (from Cortex-A75 and A55 on).
+    // A byte that is put below the exponent of 2^23 makes the float 2^23 + byte. That takes tbl and
+    // fsub, which is faster where tbl is fast (from Cortex-A75 and A55 on).
     const bool is_signed = e.type().is_int();
     Expr byte = reinterpret<uint8_t>(e);
     if (is_signed) byte = byte ^ cast<uint8_t>(128);
@@ -64,11 +66,12 @@ inline Expr difference_f32(const Expr &e, const Expr &zero_point, const Target &
     return rounded(sum - opaque(cast<float>(offset)));
 }
 
-// f16(a + b).
+// a + b of f16, rounded once.
 inline Expr sum_f16(const Expr &a, const Expr &b, const Target &target) {
     for (const Expr &e : {a, b}) require_type("sum_f16", Float(16), e.type());
     if (has_f16_arithmetic(target)) return a + b;
-    // Adds in f32. canonicalize hides from LLVM that this is one f16 addition, which ARMv8.0 lacks.
+    // The sum is computed in f32. canonicalize hides from LLVM that it is one f16 addition, which
+    // ARMv8.0 lacks.
     const Expr sum = rounded(opaque(cast<float>(a)) + opaque(cast<float>(b)));
     return cast<float16_t>(intrinsic(Float(32), "llvm.canonicalize.f32", {sum}));
 }

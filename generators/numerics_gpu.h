@@ -1,7 +1,8 @@
 // Numeric helpers of the GPU kernels. Values are bit patterns (u32 for f32, u16 for f16), and every
-// value that decides a result is an integer. A float operation is only used where it is exact, or
-// is the one rounding that the truth asks for, between two integer operations.
-// docs/lab/numerics.md#gpus tells the reasons, and why each formula is exact.
+// value that decides a result is an integer. A float operation is used only where it is exact, or
+// where it is a rounding of the reference and stands between two integer operations.
+// docs/lab/numerics.md#gpus gives the reasons, and explains why each formula is exact. RN(e) is e
+// rounded to the nearest f32.
 #pragma once
 
 #include <Halide.h>
@@ -60,7 +61,7 @@ inline Expr narrowed(const Expr &bits) {
                                         magnitude < (113 << 23), subnormal, normal));
 }
 
-// f32's bits to those of bf16, which is f32's upper half, nearest even; NaN stays NaN.
+// f32's bits to bf16's bits, nearest even; NaN stays NaN. bf16 is the upper half of an f32.
 inline Expr narrowed_to_bf16(const Expr &bits) {
     require_type("narrowed_to_bf16", UInt(32), bits.type());
     const Expr rounded = (bits + u32(0x7fff) + ((bits >> 16) & 1)) >> 16;
@@ -75,7 +76,7 @@ inline Expr converted(const Expr &integer) {
 }
 
 // RN(x - zero_point) for any integer type, by halves where it needs 33 bits. Only the sum rounds,
-// contracted or not.
+// whether it is contracted or not.
 inline Expr difference(const Expr &x, const Expr &zero_point) {
     require_integer_up_to(32, "difference", x.type());
     require_type("difference", x.type(), zero_point.type());
@@ -87,8 +88,8 @@ inline Expr difference(const Expr &x, const Expr &zero_point) {
 
 // ---- Quantization decided in integers ----
 
-// |value| = (fraction | 2^23) * 2^(exponent - 150), of a finite magnitude. Zero: fraction 0,
-// exponent -149. Infinity: exponent 255.
+// A magnitude taken apart. A finite one is (fraction | 2^23) * 2^(exponent - 150), except that zero
+// has the fraction 0 and the exponent -149. Infinity has the exponent 255.
 struct Parts {
     Expr fraction, exponent;
 
@@ -104,19 +105,18 @@ inline Parts parts_of(const Expr &magnitude, bool may_be_subnormal) {
     return {normal & kFraction, as_i32(normal >> 23) - select(subnormal, i32(149), i32(0))};
 }
 
-// 1 / e for e in [1, 2). A relative error below 2^-10 is enough for 8 bits. For 16 one step of
-// Newton's leaves less than 2^-19, contracted or not.
+// About 1 / e, for e in [1, 2). For 8 bits a relative error below 2^-10 is enough. For 16 bits one
+// step of Newton's method makes it less than 2^-19, contracted or not.
 inline Expr rough_inverse(const Expr &e, const Type &type) {
     const Expr inverse = fast_inverse(e);
     return type.bits() == 8 ? inverse : inverse * (2.0f - e * inverse);
 }
 
-// clamp(round(RN(x / scale)) + zero_point, Min, Max) of a type of up to 16 bits from the operands'
-// parts. distance is x.exponent
-// - scale.exponent; where the result is 0 or saturates, it may be any number beyond that end of
-//   [-2, type.bits() + 1].
+// clamp(round(RN(x / scale)) + zero_point, Min, Max) of a type of up to 16 bits, from the operands'
+// parts. `distance` is x.exponent minus scale.exponent. Where the result is 0 or saturates, it may
+// be any number beyond that end of [-2, type.bits() + 1].
 //
-// k is the truncated rough quotient, `difference` and `half_ulp` are D and T of
+// Inside, k is the truncated rough quotient, and `difference` and `half_ulp` are D and T of
 // docs/lab/numerics.md#gpus: an odd k goes up if D >= -T, an even k if D > T.
 inline Expr quantized(const Parts &x, const Parts &scale, const Expr &distance,
                       const Expr &negative, const Expr &zero, const Expr &zero_point,
@@ -134,13 +134,15 @@ inline Expr quantized(const Parts &x, const Parts &scale, const Expr &distance,
     return cast(type, clamp(result, int32(type.min()), int32(type.max())));
 }
 
-// The same from the bits of f32 x and scale. *_subnormal: whether that operand can be subnormal.
+// The same from the f32 bits of x and scale. x_subnormal and scale_subnormal say whether the
+// operand can be subnormal.
 inline Expr quantize(const Expr &x, const Expr &scale, const Expr &zero_point, const Type &type,
                      bool x_subnormal, bool scale_subnormal) {
     const Expr x_magnitude = x & kMagnitude, scale_magnitude = scale & kMagnitude;
     const Parts xp = parts_of(x_magnitude, x_subnormal),
                 sp = parts_of(scale_magnitude, scale_subnormal);
-    // An infinite x saturates. A scale of infinity or NaN gives 0, and so do x = 0 and x = NaN.
+    // An infinite x saturates. The quotient counts as 0 for a scale of infinity or NaN, and for x =
+    // 0 and x = NaN.
     const Expr distance = select(x_magnitude == kInfinity, i32(10000), xp.exponent) -
                           select(scale_magnitude >= kInfinity, i32(100000), sp.exponent);
     const Expr zero = (x_magnitude - 1) >= kInfinity;
@@ -149,8 +151,8 @@ inline Expr quantize(const Expr &x, const Expr &scale, const Expr &zero_point, c
 
 // ---- Rounding in integers ----
 
-// value / 2^shift, nearest even, for a shift below 32. `beyond`: whether something lies behind the
-// value's last bit, where the shift is not 0.
+// value / 2^shift, nearest even, for a shift below 32. `beyond` says whether the exact value has
+// bits after the last one of `value`; it matters only where the shift is not 0.
 inline Expr shifted_down(const Expr &value, const Expr &shift, const Expr &beyond) {
     const Expr unit = u32(1) << shift, half = unit >> 1, kept = value >> shift,
                low = value & (unit - 1);
@@ -158,9 +160,10 @@ inline Expr shifted_down(const Expr &value, const Expr &shift, const Expr &beyon
     return kept + cast<uint32_t>(up);
 }
 
-// 12 more bits of a quotient whose remainder so far is below the divisor, of 24 bits: a digit of
-// base 2^12, and the remainder behind it. `scale` is 2^12 / divisor with a relative error below
-// 2^-18, so that the digit is wrong by one at most.
+// One step of a division, which gives 12 more bits of the quotient: a digit of base 2^12, and the
+// new remainder. The old remainder, `rest`, is below the divisor, which has 24 bits. `scale` is
+// 2^12 / divisor with a relative error below 2^-18, so that the estimated digit is wrong by at most
+// one, which is corrected.
 struct Digit {
     Expr digit, rest;
 };
@@ -172,7 +175,8 @@ inline Digit next_digit(const Expr &rest, const Expr &divisor, const Expr &scale
     return {digit - below + above, left + below * divisor - above * divisor};
 }
 
-// RN(a / b) of magnitudes' bits, as bits; NaN for 0 / 0, infinity / infinity and beside a NaN.
+// The bits of RN(a / b), from the bits of two magnitudes. The quotient is NaN for 0 / 0, for
+// infinity / infinity, and if an operand is NaN.
 inline Expr quotient(const Expr &a, const Expr &b) {
     const Parts ap = parts_of(a, true), bp = parts_of(b, true);
     const Expr divisor = bp.mantissa(), less = cast<uint32_t>(ap.mantissa() < divisor);
@@ -191,10 +195,10 @@ inline Expr quotient(const Expr &a, const Expr &b) {
                   u32(kInfinity), finite);
 }
 
-// A magnitude's bits as an integer, nearest even; from 2^32 on nothing of use.
+// A magnitude, given as bits, as an integer, nearest even. From 2^32 on the result is of no use.
 inline Expr rounded_integer(const Expr &magnitude) {
     const Expr mantissa = (magnitude & kFraction) | kHidden,
-               left = as_i32(magnitude >> 23) - 150;  // to shift it by
+               left = as_i32(magnitude >> 23) - 150;  // how far to shift it
     const Expr down =
         shifted_down(mantissa, as_u32(clamp(-left, i32(0), i32(31))), Internal::const_false());
     return select(left > 0, mantissa << as_u32(clamp(left, i32(0), i32(8))), down);
@@ -203,7 +207,7 @@ inline Expr rounded_integer(const Expr &magnitude) {
 // clamp(round(q) + zero_point, Min, Max) for 32 bits, from q's bits; NaN gives the zero point.
 inline Expr finished_32(const Expr &q, const Expr &zero_point, const Type &type) {
     require(type.bits() == 32, rule_for("finished_32", "integers of 32 bits", type));
-    // i32 by its distance from the least one, as u32.
+    // An i32 is computed as its distance from the least i32, which is a u32.
     const Expr bias = u32(type.is_int() ? kSign : 0), z = cast<uint32_t>(zero_point) ^ bias;
     const Expr magnitude = q & kMagnitude, negative = (q & u32(kSign)) != 0;
     const Expr integer = rounded_integer(magnitude), beyond = magnitude >= (159 << 23);
@@ -213,9 +217,10 @@ inline Expr finished_32(const Expr &q, const Expr &zero_point, const Type &type)
     return cast(type, select(magnitude > kInfinity, z, sum) ^ bias);
 }
 
-// One addend of a quantized sum, RN((q - zero_point) * scale) / 2^(common - 127). 2^(common - 127)
-// is the larger scale's power of two. A scale more than 2^60 below the other counts only where the
-// other addend is 0; `alone` is then the sum's exponent.
+// One addend of a quantized sum. `bits` is RN((q - zero_point) * scale) / 2^(common - 127), where
+// 2^(common - 127) is the power of two of the larger scale. `integer` is q - zero_point, or 0 for a
+// scale of 0. A scale more than 2^60 below the other one counts only where the other addend is 0;
+// the sum's exponent is then `alone` instead of `common`.
 struct Addend {
     Expr integer, bits, alone, scale_magnitude;
 };
@@ -224,13 +229,13 @@ inline Addend addend(const Expr &q, const Expr &zero_point, const Expr &scale, c
                      const Expr &common) {
     require_integer_up_to(16, "addend", q.type());
     const Expr exponent = max(parts.exponent - common, i32(-60));
-    // A scale of 0 must leave an addend of 0, as a difference of 0 does. Its parts would read as a
-    // power of two.
+    // A scale of 0 must leave an addend of 0, as a difference of 0 does. Taken apart, 0 would read
+    // as a power of two.
     const Expr scale_magnitude = scale & kMagnitude;
     const Expr integer = select(scale_magnitude == 0, i32(0), int32(q) - int32(zero_point));
     const Expr factor = as_f32(parts.fraction | as_u32((exponent + 127) * (1 << 23)));
     const Expr product = as_u32(f32(integer) * factor);
-    // Where the truth's product is infinite, this product must dominate the sum.
+    // Where the reference's product is infinite, this product must dominate the sum.
     const Expr overflow = as_u32(min(i32(382) - common, i32(255)) * (1 << 23));
     const Expr finite =
         select((product & kMagnitude) >= overflow, (product & u32(kSign)) | (227 << 23), product);
@@ -239,6 +244,7 @@ inline Addend addend(const Expr &q, const Expr &zero_point, const Expr &scale, c
     return {integer, finite ^ (scale & u32(kSign)), parts.exponent - exponent, scale_magnitude};
 }
 
+// QUANTIZED_LINEAR_ADD, decided in integers. Scales are f32's bits.
 inline Expr quantized_add(const Expr &a, const Expr &a_scale, const Expr &a_zero_point,
                           const Expr &b, const Expr &b_scale, const Expr &b_zero_point,
                           const Expr &scale, const Expr &zero_point, const Type &type) {
@@ -247,7 +253,7 @@ inline Expr quantized_add(const Expr &a, const Expr &a_scale, const Expr &a_zero
     const Expr common = max(ap.exponent, bp.exponent);
     const Addend av = addend(a, a_zero_point, a_scale, ap, common),
                  bv = addend(b, b_zero_point, b_scale, bp, common);
-    const Expr sum = as_u32(as_f32(av.bits) + as_f32(bv.bits));  // the truth's one rounding
+    const Expr sum = as_u32(as_f32(av.bits) + as_f32(bv.bits));  // rounds as the reference's sum
     const Expr magnitude = sum & kMagnitude;
     const Parts x = parts_of(magnitude, false);
     // Where the other addend is 0 * infinity = NaN, the result is the zero point.
@@ -268,7 +274,8 @@ inline Expr quantized_add(const Expr &a, const Expr &a_scale, const Expr &a_zero
 // ---- Devices that divide correctly and keep subnormals: CUDA ----
 
 // clamp(round(q) + zero_point, Min, Max); NaN, which cvt.rni.s32.f32 turns into 0, gives the zero
-// point. The sum is unsigned so that it stays after the clamp: before it, it could overflow.
+// point. The sum is unsigned so that Halide leaves it after the clamp: before the clamp it could
+// overflow.
 inline Expr finished_ieee(const Expr &q, const Expr &zero_point, const Type &type) {
     require_integer_up_to(16, "finished_ieee", type);
     const Expr rounded = llvm_call(Int(32), "llvm.nvvm.f2i.rn", {q}), z = int32(zero_point);
@@ -278,9 +285,9 @@ inline Expr finished_ieee(const Expr &q, const Expr &zero_point, const Type &typ
 
 inline Expr divided_ieee(const Expr &a, const Expr &b) { return strict_float(a / b); }
 
-// RN(x / scale), or a number that rounds to the same 8-bit result, for many x and one scale, given
-// as bits: the two-operation quotient on CUDA (docs/lab/numerics.md#gpus), which also tells what
-// becomes of infinities and NaN.
+// RN(x / scale), or a number that rounds to the same 8-bit result, for many x and one scale, which
+// is given as bits. This is the two-operation quotient on CUDA; docs/lab/numerics.md#gpus explains
+// it, infinities and NaN included.
 inline Expr times_reciprocal_ieee(const Expr &x, const Expr &scale) {
     const auto fma = [](const Expr &a, const Expr &b, const Expr &c) {
         return llvm_call(Float(32), "llvm.fma.f32", {a, b, c});
@@ -304,8 +311,9 @@ inline Expr addend_ieee(const Expr &q, const Expr &zero_point, const Expr &scale
 
 // ---- Devices that flush subnormals: Direct3D 12 ----
 
-// a, a normal number's bits, with its exponent field replaced by `exponent`: below 1 a subnormal,
-// from 255 on infinity. The bits that the shift drops are 0 wherever the truth does not round.
+// The bits of a normal magnitude, a, with `exponent` instead of its own exponent field. An exponent
+// below 1 gives a subnormal, one from 255 on infinity. The bits that the shift drops are 0 wherever
+// the reference does not round.
 inline Expr scaled_down(const Expr &a, const Expr &exponent) {
     const Expr shift = as_u32(clamp(i32(1) - exponent, i32(0), i32(31)));
     const Expr subnormal = ((a & kFraction) | kHidden) >> shift;
@@ -313,7 +321,8 @@ inline Expr scaled_down(const Expr &a, const Expr &exponent) {
     return select(exponent >= 255, u32(kInfinity), exponent >= 1, normal, subnormal);
 }
 
-// a + b. Small operands are scaled by 2^100 first, where neither they nor their sum are subnormal.
+// The bits of RN(a + b). Small operands are scaled by 2^100 first, so that neither they nor their
+// sum are subnormal.
 inline Expr add_flushing(const Expr &a, const Expr &b) {
     const Expr a_magnitude = a & kMagnitude, b_magnitude = b & kMagnitude;
     const Expr large = max(a_magnitude, b_magnitude) >= (64 << 23);
@@ -329,8 +338,8 @@ inline Expr add_flushing(const Expr &a, const Expr &b) {
     return select(large || magnitude == 0, sum, (sum & u32(kSign)) | lowered);
 }
 
-// RN(difference * scale). The product with the scale's significand is normal; the scale's power of
-// two is applied in integers.
+// The bits of RN(difference * scale). The product with the scale's significand is normal; the
+// scale's power of two is applied in integers.
 inline Expr product_flushing(const Expr &difference, const Expr &scale, bool scale_subnormal) {
     const Expr scale_magnitude = scale & kMagnitude;
     const Parts parts = parts_of(scale_magnitude, scale_subnormal);
@@ -346,7 +355,7 @@ inline Expr product_flushing(const Expr &difference, const Expr &scale, bool sca
 
 // ---- The operators, from and to bits ----
 
-// How a target computes.
+// The operators' arithmetic on a target.
 struct Numerics {
     bool ieee;       // divides correctly, keeps subnormals, converts f16
     bool flushes;    // flushes f32 subnormals
@@ -366,7 +375,7 @@ struct Numerics {
         require_type("to_f32 beside f16, bf16 and i32", Float(32), type);
         return bits;
     }
-    // An f32 to the bits of `type`, f32, f16 or bf16.
+    // An f32 to the bits of `type`, which is f32, f16 or bf16.
     Expr from_f32(const Expr &value, const Type &type) const {
         if (type == Float(32)) return as_u32(value);
         if (type == BFloat(16)) return narrowed_to_bf16(as_u32(value));
@@ -377,16 +386,16 @@ struct Numerics {
 
     // A 32-bit word of elements of `type`, the first one lowest.
     Expr word(const std::vector<Expr> &elements, const Type &type) const {
-        // CUDA converts a pair of f16 at once from compute capability 8.0 on. The pair is swapped
-        // twice: Halide would take two floats in their own order for a ramp, whose second lane
-        // rounds.
+        // From compute capability 8.0 on, CUDA converts a pair of f16 at once. The pair is swapped
+        // twice, because Halide would take two floats in their own order for a ramp, whose second
+        // lane would round.
         if (ieee && type == Float(16)) {
             const auto half = [&](int i) { return reinterpret(type, elements[i]); };
             return reinterpret(UInt(32), Internal::Shuffle::make({half(1), half(0)}, {1, 0}));
         }
         Expr word;
         for (size_t i = 0; i < elements.size(); i++) {
-            // Unsigned first, so that the sign does not reach the neighbours.
+            // Unsigned first, so that the sign does not reach the neighbouring elements.
             const Expr bits = cast<uint32_t>(reinterpret(type.with_code(Type::UInt), elements[i]));
             word = i == 0 ? bits : word | (bits << u32(uint32_t(i) * type.bits()));
         }
@@ -396,7 +405,7 @@ struct Numerics {
     // a + b of floats.
     Expr add(const Expr &a, const Expr &b, const Type &type) const {
         const Expr a32 = to_f32(a, type), b32 = to_f32(b, type);
-        // f16 needs no care: no sum of two is a subnormal f32.
+        // Sums of f16 need no care: none is a subnormal f32.
         const bool may_flush = flushes && type != Float(16);
         return from_f32(may_flush ? as_f32(add_flushing(a32, b32)) : as_f32(a32) + as_f32(b32),
                         type);
@@ -433,7 +442,8 @@ struct Numerics {
     }
 
 private:
-    // To be quantized to `type`. Only ties of 8 bits are known to be decided right by a reciprocal.
+    // x / scale, to be quantized to `type`. Reciprocals are proved to decide ties right only for 8
+    // bits.
     Expr quotient_ieee(const Expr &x, const Expr &scale, const Type &type) const {
         return one_scale && type.bits() == 8 ? times_reciprocal_ieee(x, scale)
                                              : divided_ieee(x, as_f32(scale));

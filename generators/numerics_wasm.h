@@ -1,6 +1,6 @@
 // The helpers of numerics.h in WebAssembly's instructions. Conversions to integers saturate and NaN
-// converts to 0, as on ARM64, whose quantized() serves here too. f16 has no instructions at all, so
-// it is converted by integers (docs/lab/numerics.md#webassembly).
+// converts to 0, as on ARM64, whose quantized() serves here too. There are no instructions for f16,
+// which is therefore converted by integer operations (docs/lab/numerics.md#webassembly).
 #pragma once
 
 #include <Halide.h>
@@ -16,12 +16,14 @@ inline bool is_target(const Target &target) { return target.arch == Target::WebA
 
 inline Expr u32(uint32_t value) { return Internal::make_const(UInt(32), value); }
 
-// The bits of 2^exponent as f32, or what adds so much to an exponent.
+// power: the bits of 2^exponent as f32. exponents: added to an f32's bits, raises the exponent by
+// `count`.
 constexpr uint32_t power(int exponent) { return uint32_t(exponent + 127) << 23; }
 constexpr uint32_t exponents(int count) { return uint32_t(count) << 23; }
 
-// f32(e) of an f16, exact. Its bits, moved, are an f32 of another bias: a product corrects that, of
-// subnormals too. Infinity and NaN then lack the highest exponent.
+// f32(e) of an f16, exact. The bits of e without the sign, moved up, are an f32 whose exponent is
+// too low. A product corrects that, for subnormals too. Infinity and NaN then lack the highest
+// exponent, which is put in.
 inline Expr to_f32(const Expr &e) {
     require_type("wasm::to_f32", Float(16), e.type());
     const Expr bits = cast<uint32_t>(reinterpret<uint16_t>(e));

@@ -9,10 +9,10 @@
 
 namespace hewn {
 
-using namespace Halide;  // the language of these headers; hewn's own names hide its
+using namespace Halide;  // the language of these headers; hewn's own names hide Halide's
 
-// In forms that know them: lane, the position of x in its vector; block, the number of the block
-// of equal parameters that x is in.
+// x and y are the column and the row of an element. Some forms also use lane, the position of x in
+// its vector, or block, the number of the block that x is in, whose elements share parameters.
 inline const Var x{"x"}, y{"y"}, lane{"lane"}, block{"block"};
 
 // The Vars that e uses.
@@ -40,11 +40,12 @@ inline Expr opaque(const Expr &e) {
     return f(std::vector<Expr>(vars.begin(), vars.end()));
 }
 
-// RN(e) for an e of one float operation: neither reassociated nor contracted with its neighbours.
+// RN(e) for an e of one float operation, which is neither reassociated nor contracted with the
+// operations around it.
 inline Expr rounded(const Expr &e) { return opaque(strict_float(e)); }
 
-// Calls the scalar LLVM intrinsic `name`, for those that Halide cannot emit as vectors. LLVM joins
-// the lanes.
+// Calls the scalar LLVM intrinsic `name`. This is for intrinsics that Halide cannot emit as
+// vectors; LLVM joins the lanes.
 inline Expr llvm_call(const Type &type, const std::string &name,
                       const std::vector<Expr> &arguments) {
     return Internal::Call::make(type, name, arguments, Internal::Call::PureExtern);

@@ -1,5 +1,5 @@
-// Rows narrowed to 8 bits by packs: two saturating packs turn four vectors of int32 into one of
-// bytes.
+// Rows narrowed to 8 bits by packs (tail=narrowed): two saturating packs turn a batch of four
+// vectors of int32 into one vector of bytes.
 #pragma once
 
 #include <vector>
@@ -11,8 +11,10 @@
 
 namespace hewn {
 
-// The dimensions of the Funcs below: i, v: a lane and a vector of int32 in a batch; j, k, h: a
-// word in its lane of 16 bytes, that lane, a half; b: a batch of a step.
+// The dimensions of the Funcs below:
+//   i, v     a lane of a vector of int32, and the vector in its batch
+//   j, k, h  a word of 16 bits in its lane of 16 bytes, that lane, and the half of the batch
+//   b        a batch of a step
 namespace packs {
 inline const Var i{"i"}, v{"v"}, j{"j"}, k{"k"}, h{"h"}, b{"b"};
 }
@@ -23,10 +25,11 @@ struct BatchFuncs {
     int batches;
     RDom part;
     Func numbers;
-    std::vector<Func> packs, picked, of_row, of_step;  // the last two are zero points
-    RVar byte;                                         // of `picked`
+    // of_row and of_step are zero points, computed for a row or for a step.
+    std::vector<Func> packs, picked, of_row, of_step;
+    RVar byte;  // of `picked`
 
-    // The schedule of the part itself, in the shape of `words`.
+    // Schedules the part itself, in the shape of the Func `words`.
     void vectorize(Stage stage) const {
         const int lanes = cut.int32_lanes();
         const RVar batch("batch"), group("group"), in_batch("in_batch"), in_group("in_group"),
@@ -36,8 +39,9 @@ struct BatchFuncs {
         stage.vectorize(of_quad).vectorize(quad).vectorize(group);
     }
 
-    // Function by function for all batches of a step, so that the processor can overlap operations
-    // of different batches; or, with order=batches, batch by batch.
+    // Schedules the Funcs. Each Func is computed for all batches of a step before the next Func is,
+    // so that the processor can overlap operations of different batches. With order=batches all
+    // Funcs are computed for one batch before the next batch.
     void compute_in(const Func &out) const {
         using namespace hewn::packs;
         const int n = cut.int32_lanes();
@@ -70,9 +74,9 @@ struct BatchFuncs {
     }
 };
 
-// row(4 i + v) - zero_point of a batch of 4 n bytes, each picked, widened and subtracted by one
-// vpdpbusd (docs/lab/architecture.md#a-target-for-one-operator). One factor of its products is
-// unsigned, the other signed.
+// row(4 i + v) - zero_point for a batch of 4 n bytes. One vpdpbusd picks a byte, widens it and
+// subtracts the zero point (docs/lab/architecture.md#a-target-for-one-operator). Of the factors of
+// its products one is unsigned and the other signed.
 template<class Row>
 Func picked_difference(const Row &row, const Expr &zero_point, const Var &first, const RDom &byte) {
     using namespace hewn::packs;
@@ -86,9 +90,9 @@ Func picked_difference(const Row &row, const Expr &zero_point, const Var &first,
     return difference;
 }
 
-// Computes a row, where `fits`, in steps of `batches` batches. A batch has as many bytes as a
-// vector; the last step overlaps the one before. `units`: of a row of blocks with parameters of
-// their own, which is whole steps.
+// Adds a part that computes a row, where `fits`, in steps of `batches` batches. A batch has as many
+// bytes as a vector. The last step overlaps the one before. `of_column` is the number to narrow at
+// column x. `units` is given instead of `fits` for rows of blocks, which are whole steps.
 inline void add_packs(Definition &d, OutputRows &output, const Prefetch &prefetch,
                       const Narrowed &row, const Expr &of_column, int batches, const Expr &fits,
                       bool prefetches, const Unit *units = nullptr) {
@@ -107,12 +111,12 @@ inline void add_packs(Definition &d, OutputRows &output, const Prefetch &prefetc
     const Var first("first");
     Func numbers("numbers"), words("words"), bytes("bytes");
     const Expr columns = output.dim(0).extent();
-    // The promises serve the bounds of a row that has no batch. Halide does not see that nothing is
-    // accessed then.
+    // Rows that have no batch need these promises, for their bounds: Halide does not see that
+    // nothing is accessed then.
     const auto promised = [&](const Expr &column) {
         return unsafe_promise_clamped(column, 0, columns - 1);
     };
-    // The number of the unit that element times * e of batch b is in.
+    // The number of the unit that has element times * e of batch b.
     const auto unit_of = [&](int times, const Expr &e) {
         const int elements = units ? units->elements : 1;
         return first / step * (step / elements) + (batch * b + times * e) / elements;
@@ -135,8 +139,9 @@ inline void add_packs(Definition &d, OutputRows &output, const Prefetch &prefetc
                                   {unit.name(), unit_of(n, v)}},
                                  of_column);
     }
-    // Zero points of lanes and columns are Funcs of their own, of a row and of a step. If they are
-    // gathered beside the words, LLVM permutes everything they meet.
+    // Zero points that differ between lanes, columns or units are Funcs of their own, computed for
+    // a row or for a step. If they were gathered where they are added, LLVM would permute the
+    // scales, inputs and products instead.
     Expr offset = zero_point;
     const Expr word = 4 * k + j % 4;  // in vector 2 h + j / 4 of a batch
     Func zero_points("zero_points");
@@ -155,7 +160,7 @@ inline void add_packs(Definition &d, OutputRows &output, const Prefetch &prefetc
         const auto zero_point_of = [&](const Expr &vector) {
             return Internal::substitute(unit.name(), unit_of(n, vector), zero_point);
         };
-        const bool two = units->elements < 2 * n;  // in a vector of words
+        const bool two = units->elements < 2 * n;  // units in a vector of words
         zero_points(j, k, h, b, first, y) =
             two ? select(j / 4 == 0, zero_point_of(2 * h), zero_point_of(2 * h + 1))
                 : zero_point_of(2 * h);
@@ -183,7 +188,7 @@ inline void add_packs(Definition &d, OutputRows &output, const Prefetch &prefetc
     d.computed.emplace_back([funcs](const Func &out) { funcs.compute_in(out); });
 }
 
-// output(x, y) = narrowed(number, zero_point), which may use `lane`.
+// Defines output(x, y) = narrowed(number, zero_point), which may use `lane`.
 inline void define_packs(Definition &d, OutputRows &output, const Prefetch &prefetch,
                          const Narrowed &row) {
     const Expr of_column = row.number_of(d.cut.target);
@@ -221,7 +226,7 @@ inline void define_packs(Definition &d, OutputRows &output, const Prefetch &pref
     }
 }
 
-// The same for rows of whole steps of blocks.
+// The same for rows of blocks, which are whole steps.
 inline void define_packs_of_blocks(
     Definition &d, OutputRows &output, const Blocks &blocks,
     const std::function<Narrowed(const std::vector<Expr> &)> &row_of) {

@@ -1,4 +1,4 @@
-// Cache lines that a kernel prefetches as it goes along a row.
+// Prefetches of the cache lines ahead, as a CPU's kernel goes along a row.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace hewn {
 
-// A buffer of which a kernel prefetches what lies a distance after the elements that it computes.
+// A buffer whose memory a kernel prefetches, a distance ahead of the elements that it computes.
 struct Prefetched {
     std::string name;
     Parameter parameter;
@@ -19,17 +19,17 @@ inline Prefetched prefetched(const OutputImageParam &image) {
     return {image.name(), image.parameter(), image.type(), image.dim(1).stride()};
 }
 
-// What a kernel prefetches in whole steps, unless the distance is 0. With AVX-512 alone
-// (docs/lab/performance.md#software-prefetching).
+// What a kernel prefetches in its whole steps, unless the distance is 0. Only kernels with AVX-512
+// do (docs/lab/performance.md#software-prefetching).
 struct Prefetch {
     std::vector<Prefetched> buffers;
     Expr distance;  // in elements
 
     explicit operator bool() const { return !buffers.empty(); }
 
-    // value, after prefetches of the cache lines of each buffer. They hold its `elements` elements
-    // from `column` + the distance on, and may lie beyond its end. Func::prefetch would make a loop
-    // of its own, and prefetch one line in four.
+    // `value`, computed after prefetches of the cache lines that hold `elements` elements of each
+    // buffer, from `column` + distance on. The lines may lie beyond the buffer's end.
+    // Func::prefetch would make a loop of its own, and prefetch one line in four.
     Expr before(const Expr &value, const Expr &column, int elements) const {
         using namespace Internal;
         constexpr int kLineBytes = 64;

@@ -1,4 +1,5 @@
-// QUANTIZE_LINEAR: clamp(round(input / scale) + zero_point, Min, Max).
+// The kernels of QUANTIZE_LINEAR: clamp(round(input / scale) + zero_point, Min, Max). The forms
+// `dense`, `runs` and `strided` are for GPUs, the others are for CPUs.
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -44,8 +45,8 @@ public:
 
 using hewn::Rows;
 
-// LLVM must not combine the products' vectors: lists/operators.py has the reason, and tells
-// LLVM.
+// Fails unless LLVM was told not to combine the vectors of the products. lists/operators.py
+// (ASCENDING) has the reason, and the argument that tells LLVM.
 void expect_vectors_apart() {
     const char *const told = std::getenv("HL_LLVM_ARGS");
     if (!told || !std::strstr(told, "-disable-vector-combine"))
@@ -54,10 +55,10 @@ void expect_vectors_apart() {
             "lists/operators.py)\n");
 }
 
-// input(x, y) * (r0 + r1), as hewn::times_reciprocal. `again` is the same buffer, which LLVM does
-// not know. So AVX2 multiplies by memory twice instead of loading an f32 for two products: 19
-// instead of 23 instructions for 32 elements. A Zen 3 gains (docs/lab/performance.md).
-// The knob `loads` says otherwise, if it is not 0.
+// input(x, y) * (r0 + r1), by hewn::times_reciprocal. `again` is the same buffer, which LLVM does
+// not know. So AVX2 multiplies by memory twice, where it would load an f32 once for both products:
+// 19 instead of 23 instructions for 32 elements, which is faster on a Zen 3
+// (docs/lab/performance.md#ascending-order). If the knob `loads` is not 0, it decides instead.
 Expr quotient(Rows &input, Rows &again, const Expr &r0, const Expr &r1, const Target &target,
               int loads) {
     const bool avx2 =
@@ -70,10 +71,11 @@ Expr quotient(Rows &input, Rows &again, const Expr &r0, const Expr &r1, const Ta
     return hewn::times_reciprocal(number(input), number(twice ? again : input), r0, r1);
 }
 
-// What the forms with prepared scales share. Scales are ordinary (2^-60 <= |scale| <= 2^60), each
-// given as r0 + r1 (hewn::times_reciprocal). Nothing is clamped before it is rounded. On x86 the
-// result is right unless NaN or |quotient| >= 2^31 raised the processor's invalid-operation flag,
-// which the caller checks. ARM's conversions saturate.
+// The base of the forms `reciprocal` and `repeating`, whose scales are prepared by the caller. They
+// are ordinary (2^-60 <= |scale| <= 2^60), each given as r0 + r1 (hewn::times_reciprocal). Nothing
+// is clamped before it is rounded. On x86 the result is right unless a NaN or a quotient of 2^31 or
+// more in magnitude raised the processor's flag of invalid operations, which the caller checks.
+// ARM's conversions saturate.
 template<class Derived>
 class QuantizeLinearPrepared : public hewn::Elementwise<Derived>, public Types {
 public:
@@ -102,7 +104,7 @@ protected:
     void prefetch_input() { this->set_prefetched({hewn::prefetched(input)}, prefetch_distance); }
 };
 
-// Form `reciprocal`: a scale and a zero point a row.
+// Form `reciprocal`: a scale and a zero point for each row.
 class QuantizeLinearReciprocal : public QuantizeLinearPrepared<QuantizeLinearReciprocal> {
 public:
     void generate() {
@@ -118,8 +120,8 @@ public:
     void schedule_parameter(Rows &rows) { schedule_constants(rows); }
 };
 
-// Form `repeating`: scales and zero points repeat along the row, so one vector of each serves all
-// of it.
+// Form `repeating`: scales and zero points repeat along the row, so that one vector of each serves
+// the whole row.
 class QuantizeLinearRepeating : public QuantizeLinearPrepared<QuantizeLinearRepeating> {
 public:
     void generate() {
@@ -132,7 +134,8 @@ public:
     void schedule_parameter(Rows &rows) { schedule_lanes(rows); }
 };
 
-// Form `columns`: a scale a column; r0 and r1 are rows.
+// Form `columns`: a scale for each column, so that r0 and r1 are rows. They are prepared as for the
+// forms above, and nothing is clamped either.
 class QuantizeLinearColumns : public hewn::Elementwise<QuantizeLinearColumns>, public Types {
 public:
     Input<Buffer<void, 2>> input{"input"}, r0{"r0"}, r1{"r1"}, zero_point{"zero_point"};
@@ -156,10 +159,10 @@ public:
     void schedule() { schedule_rows(output, {&input, &r0, &r1, &zero_point}); }
 };
 
-// Form `blocks`: a scale and a zero point a block, or one zero point. The quotient is as in the
-// forms with prepared scales, but this one prepares them itself, and r1 is rounded otherwise:
-// docs/lab/numerics.md#reciprocals-in-the-kernel. A scale that this does not serve becomes NaN,
-// which raises the flag of invalid operations.
+// Form `blocks`: each block has a scale and a zero point, or one zero point serves all blocks of a
+// row. Quotients are computed as in the forms above, but this form prepares the scales itself, and
+// r1 is rounded in another way (docs/lab/numerics.md#reciprocals-in-the-kernel). For a scale that
+// this does not serve, r0 becomes NaN, which raises the flag of invalid operations.
 class QuantizeLinearBlocks : public hewn::Elementwise<QuantizeLinearBlocks>, public Types {
 public:
     Input<Buffer<void, 2>> input{"input"}, scale{"scale"}, zero_point{"zero_point"};

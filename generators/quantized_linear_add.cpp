@@ -1,6 +1,7 @@
-// QUANTIZED_LINEAR_ADD: clamp(round(((a - a_zero_point) * a_scale + (b - b_zero_point) * b_scale) /
-// output_scale)
-//                             + output_zero_point, Min, Max).
+// The kernels of QUANTIZED_LINEAR_ADD:
+//
+//     clamp(round(((a - a_zero_point) * a_scale + (b - b_zero_point) * b_scale) / output_scale)
+//           + output_zero_point, Min, Max)
 #include "elementwise.h"
 #include "gpu.h"
 
@@ -15,7 +16,7 @@ struct Types {
     }
 };
 
-// What the forms share.
+// The base of the CPU's forms.
 template<class Derived>
 class QuantizedLinearAdd : public hewn::Elementwise<Derived>, public Types {
 public:
@@ -39,8 +40,8 @@ protected:
     using Operands = std::vector<hewn::Operand>;
     using Values = std::vector<Expr>;
 
-    // Defines the output from quotient(differences of the operands). No quotient reaches 2^30, so
-    // nothing needs clamping in f32.
+    // Defines the output from quotient(differences of the operands). No quotient may exceed 2^30 in
+    // magnitude, so that nothing needs clamping in f32.
     template<class Quotient>
     void define_requantized(const Operands &operands, const Quotient &quotient) {
         auto &output = static_cast<Derived &>(*this).output;
@@ -56,7 +57,8 @@ protected:
     }
 };
 
-// What the forms that round as the formula does share: the sum of the operands.
+// The base of the forms that round as the formula does, `divide` and `reciprocal`: it has the sum
+// of the operands.
 template<class Derived>
 class QuantizedLinearAddByFormula : public QuantizedLinearAdd<Derived> {
 public:
@@ -99,9 +101,9 @@ public:
     }
 };
 
-// Form `reciprocal`: the output scale is ordinary (2^-60 <= |output_scale| <= 2^60), given as r0 +
-// r1 (hewn::times_reciprocal). No quotient is large: 255 * (|a_scale| + |b_scale|) <= 2^30 *
-// |output_scale|.
+// Form `reciprocal`: the output scale is ordinary (2^-60 <= |output_scale| <= 2^60) and given as r0
+// + r1 (hewn::times_reciprocal). No quotient is large, because the runtime takes the form only
+// where 255 * (|a_scale| + |b_scale|) <= 2^30 * |output_scale|.
 class QuantizedLinearAddReciprocal
     : public QuantizedLinearAddByFormula<QuantizedLinearAddReciprocal> {
 public:
@@ -116,9 +118,9 @@ public:
     }
 };
 
-// Form `folded`: scales and zero points are folded into a factor for each input and one offset,
-// RN(a * a_factor + RN(b * b_factor + offset)). It rounds otherwise than the formula, so the
-// runtime uses it only where it has seen all 2^16 pairs of inputs give the same output
+// Form `folded`: scales and zero points are folded into a factor for each input and one offset:
+// RN(a * a_factor + RN(b * b_factor + offset)). It rounds in other places than the formula, so the
+// runtime uses it only after a trial of all pairs of inputs has given the formula's outputs
 // (runtime/cpu/folding.h).
 class QuantizedLinearAddFolded : public QuantizedLinearAdd<QuantizedLinearAddFolded> {
 public:

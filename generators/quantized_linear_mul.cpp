@@ -1,6 +1,9 @@
-// QUANTIZED_LINEAR_MUL: clamp(round((a - a_zero_point) * (b - b_zero_point) * ratio) +
-// output_zero_point, Min, Max), where ratio is a_scale * b_scale / output_scale, rounded after each
-// operation. The product of the differences is exact.
+// The kernels of QUANTIZED_LINEAR_MUL:
+//
+//     clamp(round((a - a_zero_point) * (b - b_zero_point) * ratio) + output_zero_point, Min, Max)
+//
+// where ratio is a_scale * b_scale / output_scale, rounded after each operation. The product of the
+// differences is exact.
 #include "elementwise.h"
 #include "gpu.h"
 
@@ -12,7 +15,7 @@ struct Types {
     static hewn::SignatureTypes types() { return {"quantized_linear_mul", {"i8 u8", "i8 u8"}}; }
 };
 
-// What the forms share.
+// The base of the CPU's forms.
 template<class Derived>
 class QuantizedLinearMul : public hewn::Elementwise<Derived>, public Types {
 public:
@@ -53,8 +56,8 @@ public:
     }
 };
 
-// Form `bounded`: no quotient is large, 255 * 255 * |ratio| <= 2^30, so that narrowing saturates
-// and nothing needs clamping in f32.
+// Form `bounded`: no quotient is large (255 * 255 * |ratio| <= 2^30), so that nothing needs
+// clamping in f32 and narrowing saturates.
 class QuantizedLinearMulBounded : public QuantizedLinearMul<QuantizedLinearMulBounded> {
 public:
     void generate() {
@@ -69,8 +72,8 @@ public:
 
 using namespace hewn::gpu;
 
-// clamp(round(product * ratio) + zero_point, Min, Max) on a device that divides correctly and keeps
-// subnormals. Nothing can be contracted: the product is exact.
+// clamp(round(product * ratio) + zero_point, Min, Max) on devices that divide correctly and keep
+// subnormals. There is no sum that a product could be contracted with.
 Expr quantized_ieee(const Expr &product, const Expr &a_scale, const Expr &b_scale,
                     const Expr &scale, const Expr &zero_point, const Type &type) {
     const Expr ratio = divided_ieee(as_f32(a_scale) * as_f32(b_scale), as_f32(scale));
@@ -82,9 +85,10 @@ Expr shifted_down(const Expr &value, const Expr &bits) {
     return (value + (u32(1) << (bits - u32(1))) - u32(1) + ((value >> bits) & u32(1))) >> bits;
 }
 
-// The magnitude of RN(a * b), of magnitudes that are neither 0 nor NaN. The significands' product
-// rounds to 24 bits. Its error, an integer modulo 2^32, says on which side of the exact one it
-// lies, which decides where the result is subnormal and rounds to fewer.
+// The bits of RN(a * b), from the bits of magnitudes that are neither 0 nor NaN. The product of the
+// significands is rounded to 24 bits. The error of that, an integer modulo 2^32, says on which side
+// of the exact product the rounded one lies. This decides the rounding to fewer bits where the
+// result is subnormal.
 Expr scale_product(const Expr &a, const Expr &b) {
     const Parts ap = parts_of(a, true), bp = parts_of(b, true);
     const Expr product = as_u32(ap.significand() * bp.significand());
@@ -102,13 +106,13 @@ Expr scale_product(const Expr &a, const Expr &b) {
     return select(max(a, b) == u32(kInfinity), u32(kInfinity), finite);
 }
 
-// The significand of RN(x / y) for mantissas y <= x < 2 * y, as a mantissa. Three steps of 8 bits
-// leave quotient + rest / y = 2^24 * x / y. A step's estimate is off by less than 2^-1 + 1, so
-// |rest| < 1.5 * y and its integers are exact modulo 2^32. A quotient of mantissas is never the
-// middle of two floats.
+// The significand of RN(x / y) as a mantissa, for mantissas y <= x < 2 * y. After three steps of 8
+// bits, quotient + rest / y is 2^24 * x / y. The estimate of a step is off by less than 2^-1 + 1,
+// so |rest| < 1.5 * y, and integers modulo 2^32 hold it exactly. A quotient of mantissas is never
+// the middle of two floats, so the last bit rounds it.
 Expr quotient_mantissa(const Expr &x, const Expr &y) {
-    const Expr inverse = fast_inverse(f32(as_i32(y)) * 0x1p-23f) *
-                         0x1p-15f;  // 256 / y, with a relative error below 2^-10
+    // 256 / y, with a relative error below 2^-10.
+    const Expr inverse = fast_inverse(f32(as_i32(y)) * 0x1p-23f) * 0x1p-15f;
     Expr quotient = u32(0), rest = as_i32(x);
     for (int step = 0; step < 3; step++) {
         const Expr digit = int32(f32(rest) * inverse);
@@ -121,9 +125,10 @@ Expr quotient_mantissa(const Expr &x, const Expr &y) {
     return (down + u32(1)) >> u32(1);
 }
 
-// The same on other devices, in integers. `product` is exact in f32. A result is the zero point
-// where the product is 0 or the ratio is 0 or NaN. Else it depends on |product * ratio| from 2^-2
-// to 2^10; a ratio that is not a normal number saturates or gives the zero point.
+// The same on other devices, decided in integers. `product` is exact in f32. The result is the zero
+// point where the product is 0 or the ratio is 0 or NaN. Otherwise |product * ratio| matters only
+// from 2^-2 to 2^10: below that the result is the zero point, and above that it saturates. A ratio
+// that is not a normal number does one or the other.
 Expr quantized_by_integers(const Expr &product, const Expr &a_scale, const Expr &b_scale,
                            const Expr &scale, const Expr &zero_point, const Type &type) {
     const Expr a = a_scale & u32(kMagnitude), b = b_scale & u32(kMagnitude),
@@ -136,8 +141,8 @@ Expr quantized_by_integers(const Expr &product, const Expr &a_scale, const Expr 
         select(dividend == u32(kInfinity), i32(10000), xp.exponent - below) -
         select(divisor >= u32(kInfinity), i32(100000), yp.exponent);
 
-    const Expr quotient = as_u32(f32(product) * as_f32((mantissa & u32(kFraction)) |
-                                                       u32(kOne)));  // the truth's one rounding
+    // Rounds as the reference's product with the ratio.
+    const Expr quotient = as_u32(f32(product) * as_f32((mantissa & u32(kFraction)) | u32(kOne)));
     const Expr magnitude = quotient & u32(kMagnitude);
     const Expr exponent = clamp(as_i32(magnitude >> u32(23)) + ratio_exponent, i32(124), i32(137));
     const Expr integer =

@@ -1,6 +1,9 @@
-// REQUANTIZE: clamp(round((input - input_zero_point) * input_scale / output_scale) +
-// output_zero_point, Min, Max), rounded to f32 after the product and after the quotient:
-// DEQUANTIZE_LINEAR to f32, then QUANTIZE_LINEAR.
+// The kernels of REQUANTIZE, which is DEQUANTIZE_LINEAR to f32 and then QUANTIZE_LINEAR:
+//
+//     clamp(round((input - input_zero_point) * input_scale / output_scale) + output_zero_point,
+//           Min, Max)
+//
+// rounded to f32 after the product and after the quotient.
 #include "elementwise.h"
 #include "gpu.h"
 
@@ -14,7 +17,7 @@ struct Types {
     }
 };
 
-// What the CPU's forms share.
+// The base of the CPU's forms.
 template<class Derived>
 class Requantize : public hewn::Elementwise<Derived>, public Types {
 public:
@@ -57,9 +60,10 @@ public:
     }
 };
 
-// Form `reciprocal`: the output scale is ordinary (2^-60 <= |output_scale| <= 2^60), given as r0 +
-// r1 (hewn::times_reciprocal). The largest difference (255, of 16 bits 65535) times |input_scale|
-// is at most 2^30 * |output_scale|. So no quotient reaches 2^31, and nothing needs clamping in f32.
+// Form `reciprocal`: the output scale is ordinary (2^-60 <= |output_scale| <= 2^60) and given as r0
+// + r1 (hewn::times_reciprocal). The runtime takes the form only where the largest difference (255,
+// or 65535 for 16 bits) times |input_scale| is at most 2^30 * |output_scale|. So no quotient
+// reaches 2^31, and nothing needs clamping in f32.
 class RequantizeReciprocal : public Requantize<RequantizeReciprocal> {
 public:
     In<float> r0{"r0"}, r1{"r1"};

@@ -1,4 +1,5 @@
-// The rows of a kernel, and the parts that they are cut into.
+// The rows of a CPU's kernel, and the parts that rows are cut into. steps.h, lanes.h, packs.h and
+// blocks.h define and schedule such parts.
 #pragma once
 
 #include <Halide.h>
@@ -11,17 +12,18 @@
 
 namespace hewn {
 
-// A kernel's buffers are rank 2. x runs along a row, where the output's stride is 1 and an input's
-// is 0 or 1. y runs over rows, with any stride. The runtime brings every layout to this form and
-// proves what Halide's assertions would check.
+// A kernel's buffers have two dimensions. x runs along a row, where the output's stride is 1 and an
+// input's is 0 or 1. y runs over rows, with any stride. The runtime brings every layout into this
+// shape, and proves what Halide's assertions would check.
 using Rows = GeneratorInput<Buffer<void, 2>>;
 using OutputRows = GeneratorOutput<Buffer<void, 2>>;
 
-// How to compute a row whose length is no multiple of the step: docs/lab/architecture.md#tails.
-// Shifted and Narrowed compute some elements twice: their output must not lie in place of an input.
+// The knob `tail`: how to compute a row whose length is no multiple of the step
+// (docs/lab/architecture.md#tails). Shifted and Narrowed compute some elements twice, so their
+// output must not lie on an input.
 enum class Tail { Masked, Shifted, Stepped, Narrowed };
 
-// In which order a step of several batches is computed.
+// The knob `order`: in which order a step of several batches is computed.
 enum class Order { Functions, Batches };
 
 // How rows are cut: the knobs, and what follows from them for the target.
@@ -30,10 +32,10 @@ struct Cut {
     Tail tail;
     Order order;
     bool unrolled;
-    int vector;          // how many vectors a step has; of packs, batches
+    int vector;          // vectors of a step; with packs, batches
     int width = 0;       // elements of a vector
     int step = 0;        // elements of a step
-    bool plans = false;  // an autoscheduler does, instead of the functions here
+    bool plans = false;  // whether an autoscheduler schedules, instead of the functions here
 
     bool has_masks() const { return target.has_feature(Target::AVX512_Skylake); }
     int int32_lanes() const { return target.natural_vector_size(Int(32)); }
@@ -42,10 +44,11 @@ struct Cut {
 // Some columns of every row: an update of the output over a domain.
 struct Part {
     RDom domain;
-    std::function<void(Stage)> vectorize;  // of a stage that is specialised for a layout
+    std::function<void(Stage)> vectorize;  // schedules a stage, specialised for a layout
 };
 
-// A kernel's definition as it grows. What defines a part also says how it is scheduled.
+// A kernel's definition as it grows. A function that defines a part also says how the part is
+// scheduled.
 struct Definition {
     Cut cut;
     std::vector<std::string> layouts;  // a word each, the most frequent first
@@ -64,7 +67,7 @@ inline Expr lies_as(const std::string &layout, const std::vector<Rows *> &inputs
     return fits;
 }
 
-// The domain's loops inside those over rows.
+// Puts the domain's loops inside the loop over rows.
 inline Stage &in_order(Stage &stage, const RDom &domain) {
     std::vector<VarOrRVar> order;
     for (int d = 0; d < domain.dimensions(); d++) order.push_back(domain[d]);
@@ -72,7 +75,7 @@ inline Stage &in_order(Stage &stage, const RDom &domain) {
     return stage.reorder(order);
 }
 
-// The step of a loop over `column`: one vector or, with unrolled=1, vectors of cut.width.
+// Schedules a step of a loop over `column`: one vector or, with unrolled=1, several of cut.width.
 template<class Column>
 void vectorize_step(const Cut &cut, Stage stage, const Column &column, int step,
                     TailStrategy strategy = TailStrategy::Auto) {

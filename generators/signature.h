@@ -1,4 +1,5 @@
-// The names of data types, the types of a kernel, and what a generator says that cannot make one.
+// Kernels' signatures: the names of data types, the types that a generator supports, and the errors
+// for types that it does not support.
 #pragma once
 
 #include <Halide.h>
@@ -12,11 +13,12 @@ namespace hewn {
 
 using namespace Halide;
 
-// What this process generates, for messages: "quantize_linear f32_u8".
+// The kernel that this process generates, for messages: "quantize_linear f32_u8".
 inline std::string kernel_name;
 
-// Ends the generator run with that rule unless it holds. Each helper says so which types it holds:
-// with others it would give wrong results, and no compiler would warn.
+// Ends the generator's run with the message `rule`, unless `holds`. Helpers refuse the types that
+// they do not support by this, since with those they would give wrong results and no compiler would
+// warn.
 inline void require(bool holds, const std::string &rule) {
     if (!holds) throw CompileError(kernel_name + ": " + rule + "\n");
 }
@@ -46,14 +48,14 @@ inline void require_type(const char *helper, const Type &expected, const Type &t
     require(type == expected, rule_for(helper, type_name(expected), type));
 }
 
-// The type that is spelled so: f32 f16 bf16 i8 u8 i16 u16 i32 u32 i64 u64.
+// The type with this name: f32 f16 bf16 i8 u8 i16 u16 i32 u32 i64 u64.
 inline Type type_named(const std::string &name) {
     if (name == "bf16") return BFloat(16);
     const int bits = std::stoi(name.substr(1));
     return name[0] == 'f' ? Float(bits) : name[0] == 'i' ? Int(bits) : UInt(bits);
 }
 
-// An operator, and for each word of its signatures the types that all of its forms can be made for,
+// An operator and, for each word of its signatures, the types that its forms can be made for, such
 // as "f32 f16".
 struct SignatureTypes {
     std::string operator_name;
@@ -86,7 +88,7 @@ inline Type type_of_signature(const SignatureTypes &types, const std::string &si
     return type_named(words[index]);
 }
 
-// The type in which CPU kernels hold elements. bf16 as bits: Halide's conversion loses NaN.
+// The type in which CPU kernels hold elements. bf16 is held as bits: Halide's conversion loses NaN.
 inline Type held_type(const Type &type) { return type.is_bfloat() ? UInt(16) : type; }
 
 }  // namespace hewn

@@ -1,4 +1,5 @@
-// Rows in steps, with what is left of them in smaller ones, masked, or overlapping.
+// Rows that are computed in steps. The rest of a row is computed in smaller steps, in a masked
+// vector, or in a step that overlaps the one before (the knob `tail`).
 #pragma once
 
 #include <algorithm>
@@ -7,15 +8,16 @@
 
 namespace hewn {
 
-// `value` is all there is to compute where `holds`, a condition that is the same for a whole box.
+// A cheaper expression, `value`, that may be computed instead where `holds` is true. `holds` must
+// be the same for a whole box.
 struct Shortcut {
     Expr holds, value;
 };
 
 // ---- Parts ----
 
-// output(x, y) = element(x, y) for x < end: whole v, then whole v / 4 of the rest and so on, in
-// `levels` levels. The last of several levels is scalar.
+// Defines output(x, y) = element(x, y) for x < end: steps of v elements, then steps of v / 4 in the
+// rest, and so on, in `levels` levels. The last of several levels is scalar.
 inline void add_steps(Definition &d, OutputRows &output, const Prefetch &prefetch,
                       const Func &element, const Expr &end, int v, int levels) {
     const auto vectorize = [cut = d.cut](const RDom &part) {
@@ -41,9 +43,10 @@ inline void add_steps(Definition &d, OutputRows &output, const Prefetch &prefetc
     }
 }
 
-// output(x, y) = element, which may use `lane`, of rows of `least` to end - 1 columns. Vectors of
-// cut.width, the last one overlapping the one before. Shorter rows are scalar or, where there is
-// one layout, in vectors of 4 first: for size.
+// Defines output(x, y) = element, which may use `lane`, for rows of `least` to end - 1 columns:
+// vectors of cut.width, of which the last overlaps the one before. Rows shorter than that are
+// computed in vectors of 4, and below 4 columns as scalars. If there are several layouts, they are
+// all computed as scalars, for size.
 inline void add_short_rows(Definition &d, OutputRows &output, const Expr &element, int least,
                            int end) {
     const Expr columns = output.dim(0).extent();
@@ -61,8 +64,9 @@ inline void add_short_rows(Definition &d, OutputRows &output, const Expr &elemen
     }
 }
 
-// output(x, y) = element(x, y) for begin <= x < end, in vectors of which the last is masked. Where
-// there are no such columns there are no rows either, so that no row finds that out by itself.
+// Defines output(x, y) = element(x, y) for begin <= x < end, in vectors of which the last is
+// masked. If there are no such columns, the part has no rows either, so that not each row has to
+// find that out.
 inline void add_masked(Definition &d, OutputRows &output, const Func &element, const Expr &begin,
                        const Expr &end) {
     const Expr rows = select(begin < end, output.dim(1).extent(), 0);
@@ -75,7 +79,7 @@ inline void add_masked(Definition &d, OutputRows &output, const Func &element, c
 
 // ---- Whole rows ----
 
-// tail=stepped: no element is computed twice.
+// Defines rows with tail=stepped: no element is computed twice.
 inline void define_stepped(Definition &d, OutputRows &output, const Prefetch &prefetch,
                            const Expr &value) {
     Func element("element");
@@ -90,10 +94,10 @@ inline void define_stepped(Definition &d, OutputRows &output, const Prefetch &pr
     }
 }
 
-// The schedule of rows that Halide cuts itself, by tail=masked or shifted.
+// The schedule of rows that Halide cuts itself, with tail=masked or shifted.
 struct WholeRows {
     Cut cut;
-    Expr columns, shortcut;  // the latter undefined: there is none
+    Expr columns, shortcut;  // the shortcut is undefined if there is none
     Prefetch prefetch;
 
     void operator()(Stage stage) const {
@@ -123,9 +127,10 @@ private:
         }
     }
 
-    // Rows of a step and more, and among them those that the shortcut serves. The shortcut is a
-    // specialization inside theirs, not beside it: in a branch where Halide knows neither that it
-    // holds nor that it does not, both values are computed, to select one.
+    // Schedules rows of at least one step, and among them those that the shortcut serves. The
+    // shortcut's specialization is inside that of these rows, not next to it: in a branch where
+    // Halide does not know whether the shortcut holds, both values would be computed, and one
+    // selected.
     void vectorize_steps(Stage stage, TailStrategy strategy) const {
         Stage rows = stage.specialize(columns >= cut.step);
         if (shortcut.defined() && cut.tail != Tail::Masked)
@@ -134,7 +139,8 @@ private:
     }
 };
 
-// The shortcut serves rows of a step and more (tail=masked: all rows).
+// Defines rows with tail=masked or shifted. The shortcut serves rows of at least one step, and with
+// tail=masked all rows.
 inline void define_whole(Definition &d, OutputRows &output, const Prefetch &prefetch,
                          const Expr &value, const Shortcut &shortcut) {
     const auto prefetching = [&](const Expr &e) {
@@ -142,7 +148,8 @@ inline void define_whole(Definition &d, OutputRows &output, const Prefetch &pref
     };
     const Expr columns = output.dim(0).extent();
     WholeRows schedule = {d.cut, columns, {}, prefetch};
-    // Not with an autoscheduler: it does not specialise, so the kernel would compute both values.
+    // With an autoscheduler, which does not specialise, there is no shortcut: the kernel would
+    // compute both values.
     Expr taken;
     if (shortcut.holds.defined() && !d.cut.plans) {
         schedule.shortcut = Internal::simplify(shortcut.holds);

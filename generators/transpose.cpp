@@ -1,6 +1,7 @@
-// A helper of the runtime, not an operator: output(x, y) = input(x, y), where the input is dense
-// along y and the output along x. Extents are multiples of a tile: 16 bytes of rows, `bytes` of
-// columns. The runtime moves the edges.
+// The transposition that brings transposed inputs into scratch memory; it is no operator. output(x,
+// y) = input(x, y), where the input is contiguous along y and the output along x. Extents are
+// multiples of a tile, which has 16 bytes of rows and `bytes` bytes of columns. The runtime takes
+// care of the edges.
 #include "../runtime/base/kernel_contract.h"
 #include "opaque.h"
 #include "signature.h"
@@ -10,17 +11,18 @@ namespace {
 using namespace Halide;
 
 // An N x N transposition is a perfect-shuffle network: log2 N rounds that interleave the lanes of
-// rows j and j + N / 2. Written like this, a round is exactly one interleaving instruction (punpck,
-// zip) an output vector. Wider tiles hold several such squares side by side, one in each 16 bytes
-// of a vector, as AVX2's instructions treat them. Not for 8 and 16 bits
-// (docs/lab/performance.md#transposing).
+// rows j and j + N / 2. Written like this, a round takes exactly one interleaving instruction
+// (punpck, zip) for each output vector. Wider tiles hold several such squares side by side, one in
+// each 16 bytes of a vector, as AVX2's instructions treat them. Elements of 8 and 16 bits have no
+// wider tiles (docs/lab/performance.md#transposing).
 class Transpose : public Generator<Transpose> {
 public:
     GeneratorParam<std::string> signature{"signature", ""};
     GeneratorParam<int> bytes{"bytes", hewn::kSquareBytes};
     Input<Buffer<void, 2>> input{"input"};
-    // If not 0: prefetch the memory that lies this many elements along y from a tile's first
-    // column, as it will be read soon. `down` is added for each tile further down.
+    // If prefetch_distance is not 0, memory that will be read soon is prefetched: that which lies
+    // this many elements after the first one of each column. `down` is added to the distance for
+    // each tile further down.
     Input<int32_t> prefetch_distance{"prefetch_distance"}, down{"down"};
     Output<Buffer<void, 2>> output{"output"};
 
@@ -94,16 +96,17 @@ private:
     Func prefetch_{"prefetch"};
     std::vector<Func> rounds_;
 
-    // runtime/cpu/plan.cpp asks for it on AMD's chips, which have AVX2.
+    // Whether the kernel can prefetch. runtime/cpu/plan.cpp asks for it only on AMD's chips, which
+    // have AVX2.
     bool prefetches() const { return get_target().has_feature(Target::AVX2); }
 
-    // 0, after prefetches into L2, where Halide's own go into L1 alone. Four squares below one
-    // another share a cache line of each column, so each prefetches a quarter of the columns, at
-    // least one. The input's address modulo 64 and the square's row tell which: the four may belong
-    // to four calls. Squares further down prefetch what lies beside their column, so that the
-    // address is a sum that grows. In tall columns, where `down` is a square's height, they
-    // prefetch their lines along diagonals. LLVM's intrinsic, which the module declares for
-    // Halide's, returns no value, so nothing may use it.
+    // The value 0, after prefetches into L2; Halide's own prefetches go only into L1. Four squares
+    // below one another share a cache line of each column, so each of them prefetches a quarter of
+    // the columns, but at least one. The input's address modulo 64 and the square's row tell which,
+    // because the four may belong to four calls. Squares further down prefetch from the columns
+    // next to their own, so that the address is a sum that grows. In tall columns, where `down` is
+    // a square's height, squares prefetch their lines along diagonals. LLVM's intrinsic, which the
+    // module declares for Halide's prefetches, returns no value, so nothing may use its result.
     Expr prefetch() {
         using namespace Halide::Internal;
         const int share = std::max(1, columns_ / 4), bytes = output.type().bytes();

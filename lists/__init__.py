@@ -1,10 +1,10 @@
-"""What hewn is made of: operators, data types, targets, knobs, chips.
+"""The lists of what hewn has: operators, data types, targets, knobs, chips.
 
 The modules data_types, operators, onnx_nodes, targets, knobs, chips, pass_kernels and transpositions
-are data, written in the words of `declarations`. To add to hewn, add to one of these.
+are data, written with the classes of `declarations`. To add to hewn, add to one of these modules.
 
-`checks` finds what makes no sense in them. `build` decides which part of them one build uses,
-`signatures` and `tuning` what follows from the types and from the tuned knobs. `files` makes the
-tables for the runtime, the tests and the tools. CMake calls the program `generate`, which writes
-these; `headers` writes the headers that are committed.
+`checks` refuses entries that contradict each other. `signatures` finds the signatures of operators,
+and `tuning` reads the values of knobs. `build` decides which part of the lists one build uses.
+`files` makes tables of that part for the runtime, the tests and the tools. CMake calls the program
+`generate`, which writes these tables; the program `headers` writes the header that is committed.
 """

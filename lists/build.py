@@ -1,6 +1,6 @@
-"""The part of the lists that one build uses. Operators, signatures and targets make variants,
-between which dispatch chooses. Each form of a variant is a kernel, one compiled function. Writes
-nothing."""
+"""The part of the lists that one build uses. Each operator, signature and target make a variant;
+dispatch chooses between variants. Each form of a variant is a kernel here: one compiled function.
+This module writes no files."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def choose(
     option: str, wanted: Sequence[str], known: Sequence[str], groups: dict[str, list[str]] | None = None
 ) -> list[str]:
     """The wanted names in the order of the known ones; all known ones if nothing is wanted. A group
-    is a word that stands for several names."""
+    is a word that stands for several names. Fails if a name is not known; `option` is for the message."""
     groups = groups or {}
     words = [*groups, *known]
     for name in wanted:
@@ -82,8 +82,8 @@ class Variant:
 
 @dataclass(eq=False)
 class Kernel:
-    """One form of a variant. Code that is the same is built once: the kernel's function is that of
-    `owner`, which is the kernel itself unless another one is compiled alike."""
+    """One form of a variant. Equal code is built once: the kernel's function is the one of `owner`,
+    which is the kernel itself unless another kernel is compiled in the same way."""
 
     variant: Variant
     form: Form
@@ -110,10 +110,10 @@ class Kernel:
 
 @dataclass(eq=False)
 class BuiltTransposition:
-    """A transposition, with the rank from which on targets use it."""
+    """A transposition, and the priority from which on targets use it."""
 
     function: Transposition
-    rank: int
+    priority: int
     halide_target: str
 
 
@@ -184,7 +184,7 @@ class Build:
         cpus = [name for name in names if name not in gpus]
         chosen = choose("HEWN_TARGETS", self.options.targets, names, {"cpu": cpus, "gpu": gpus})
         if self.options.cross and not self.options.targets:
-            # What GPUs need of the other system is not known here, so they are built on request.
+            # It is not known here what GPUs need on the other system, so they are built on request.
             chosen = cpus
         return [TARGET[name] for name in chosen]
 
@@ -219,8 +219,8 @@ class Build:
         return "-".join([self.options.arch, self.options.system, *features])
 
     def _resolved_transpositions(self) -> list[BuiltTransposition]:
-        """The transpositions for the widths of the CPU variants' elements, of no target above all of
-        theirs."""
+        """The transpositions for the widths of the CPU variants' elements, without those for targets
+        above the highest CPU target of the build."""
         cpus = [target for target in self.targets if not target.device]
         bits = {
             one.bits
@@ -230,15 +230,15 @@ class Build:
             for one in signature.types
         }
         bits = bits or {32}  # the runtime lists transpositions even in a build only for GPUs
-        highest = max((target.rank for target in cpus), default=0)
+        highest = max((target.priority for target in cpus), default=0)
         # The architecture's lowest target, whether it is built or not.
         lowest = next(target for target in self._possible_targets if not target.device)
         resolved = []
         for transposition in TRANSPOSITIONS:
             target = TARGET[transposition.target] if transposition.target else lowest
-            rank = target.rank if transposition.target else 0
-            if target in self._possible_targets and rank <= highest and transposition.bits in bits:
-                resolved.append(BuiltTransposition(transposition, rank, self.halide_target(target)))
+            priority = target.priority if transposition.target else 0
+            if target in self._possible_targets and priority <= highest and transposition.bits in bits:
+                resolved.append(BuiltTransposition(transposition, priority, self.halide_target(target)))
         return resolved
 
     def _resolved_pass_kernels(self) -> list[BuiltPassKernel]:
@@ -260,7 +260,7 @@ class Build:
         ]
 
     def _resolved_variants(self) -> list[Variant]:
-        """All variants, by target in ascending rank."""
+        """All variants, by target in ascending priority."""
         variants: dict[str, Variant] = {}
         for target in self.targets:
             forms = {
@@ -284,8 +284,9 @@ class Build:
         return list(variants.values())
 
     def _owner(self, kernel: Kernel, variants: dict[str, Variant]) -> Kernel:
-        """The kernel whose function is the same: that of the lowest target which is compiled alike
-        and runs wherever this kernel's does; else that of the operator that the form is `of`."""
+        """The kernel whose function this one shares: the same form on the lowest target that is compiled
+        in the same way and runs wherever this kernel's target does; if there is none, the form of the
+        operator that the form is `of`; if that is compiled in another way, the kernel itself."""
         operator, signature, target = kernel.variant.operator, kernel.variant.signature, kernel.variant.target
 
         def same(operator_name: str, on: Target) -> Kernel | None:

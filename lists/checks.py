@@ -1,4 +1,5 @@
-"""What one declaration of the lists says about another, checked."""
+"""Checks of what the declarations in the lists say about each other. A declaration by itself is
+checked when it is made (lists/declarations.py)."""
 
 from __future__ import annotations
 
@@ -79,7 +80,7 @@ def check_forms() -> None:
             kernels = [name for name in names if name.endswith(f"__{form.name}")]
             if not kernels:
                 form.fail("no kernel has it: no target and signature fit what it needs")
-            # <signature>__<target> of each.
+            # What llvm_args' expressions must match: <signature>__<target> of each kernel.
             compiled = [name.rpartition("__")[0].removeprefix(f"{operator.name}_") for name in kernels]
             for expression in form.llvm_args:
                 if not any(re.search(expression, name) for name in compiled):
@@ -87,8 +88,8 @@ def check_forms() -> None:
 
 
 def possible_kernels(operator_name: str = "") -> list[str]:
-    """<operator>_<signature>__<target>__<form> of all kernels that a build may have, of one operator
-    or of all; `plan` is one more form."""
+    """<operator>_<signature>__<target>__<form> of all kernels that a build may have, for one operator
+    or, without a name, for all. `plan` counts as one more form."""
     names = []
     for operator in KERNEL_OPERATORS:
         if operator_name not in ("", operator.name):
@@ -106,12 +107,12 @@ def possible_kernels(operator_name: str = "") -> list[str]:
 
 
 def check_targets() -> None:
-    """Ranks ascend among the targets between which dispatch may choose."""
+    """Fails unless priorities ascend among the targets between which dispatch may choose."""
     highest: dict[str, Target] = {}
     for target in TARGETS:
         lower = highest.get(target.arch or target.device)
-        if lower and lower.rank >= target.rank:
-            target.fail(f"its rank is not above that of {lower.name}, which stands before it")
+        if lower and lower.priority >= target.priority:
+            target.fail(f"its priority is not above that of {lower.name}, which stands before it")
         highest[target.arch or target.device] = target
 
 
@@ -149,7 +150,7 @@ def check_helpers() -> None:
     for transposition in TRANSPOSITIONS:
         transposition.must_be("a data type", [transposition.element], by_name(DATA_TYPES))
         transposition.must_be("a target", filter(None, [transposition.target]), targets)
-    ranks = [targets[one.target].rank if one.target else 0 for one in TRANSPOSITIONS]
-    for i in range(1, len(ranks)):
-        if ranks[i] < ranks[i - 1]:
-            TRANSPOSITIONS[i].fail("transpositions stand in ascending rank")
+    priorities = [targets[one.target].priority if one.target else 0 for one in TRANSPOSITIONS]
+    for i in range(1, len(priorities)):
+        if priorities[i] < priorities[i - 1]:
+            TRANSPOSITIONS[i].fail("transpositions stand in ascending priority")

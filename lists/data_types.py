@@ -16,7 +16,7 @@ DATA_TYPES = [
     DataType("i64", "INT64", 11),
     DataType("u4", "UINT4", 12),
     DataType("i4", "INT4", 13),
-    # DirectML has none of these.
+    # The types below are not DirectML's.
     DataType("bf16", "BFLOAT16", 29),
     DataType("u2", "UINT2", 30),
     DataType("i2", "INT2", 31),

@@ -1,7 +1,7 @@
-"""The words that the lists are written in.
+"""The classes that the lists are written with.
 
 Each declaration checks itself when it is made, and remembers the line of the list on which it
-stands, so that every error can name it:
+stands, so that every error can name that line:
 
     lists/operators.py:57: level 3.0: 'u33' is not a data type; expected one of: f32 f16 ...
 """
@@ -26,7 +26,8 @@ KnobKind = Literal["kernel", "plan", "gpu"]
 
 
 class Mistake(Exception):
-    """A mistake in a list, a tuning file or an option. The text says where, what and what is expected."""
+    """A mistake in a list, a tuning file or an option. The text says where it is, what is wrong, and
+    what is expected."""
 
 
 class Declaration:
@@ -44,7 +45,7 @@ class Declaration:
         self.check()
 
     def check(self) -> None:
-        """Fails if the declaration makes no sense, whatever other declarations say."""
+        """Fails if the declaration makes no sense by itself. lists/checks.py checks it against others."""
 
     def fail(self, message: str) -> NoReturn:
         kind = type(self).__name__
@@ -71,7 +72,7 @@ D = TypeVar("D", bound=Declaration)
 
 
 def by_name(declarations: Sequence[D]) -> dict[str, D]:
-    """The declarations by their names, of which there must be no two alike."""
+    """The declarations by their names. Fails if two have the same name."""
     found: dict[str, D] = {}
     for one in declarations:
         if one.name in found:
@@ -90,9 +91,9 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
 
 @dataclass(eq=False)
 class DataType(Declaration):
-    """`name` is the word for it in signatures: letters for the kind, then the number of bits.
-    `directml_name` and `number` are those of DML_TENSOR_DATA_TYPE. Sub-byte types share bytes in
-    memory. The kernels of u8 or i8 compute them."""
+    """A data type. `name` is its word in signatures: letters for the kind, then the number of bits.
+    `directml_name` and `number` are those of DML_TENSOR_DATA_TYPE. Several elements of a sub-byte type
+    share a byte in memory; the kernels of u8 or i8 compute them."""
 
     name: str
     directml_name: str
@@ -107,7 +108,7 @@ class DataType(Declaration):
 
 @dataclass(frozen=True)
 class Signature:
-    """The data types that tell an operator's kernels apart: f32_u8 is from f32 to u8."""
+    """The data types of one kernel of an operator: f32_u8 is from f32 to u8."""
 
     types: tuple[DataType, ...]
 
@@ -146,10 +147,10 @@ class Tensor(Declaration):
         an integer type.
     optional: the feature level from which on it may be left out.
     one: it has one element. Otherwise it has the sizes of the first tensor.
-    blocks: its sizes may also divide those of the first tensor; an element then serves a block.
-    middle: if it is absent it is not 0 but, for an unsigned type, the middle of the range.
-    mixed: from hewn's own level on, it may have the other float type than the tensor that it is
-        `like`. The kernel is then that of f32, and f16 is converted."""
+    blocks: its sizes may also divide those of the first tensor; each element then serves a block.
+    middle: an absent zero point of an unsigned type is the middle of the type's range, instead of 0.
+    mixed: from the feature level `hewn` on, it may be f16 where the tensor that it is `like` is f32,
+        and the other way around. The kernel of f32 then computes, and f16 is converted."""
 
     name: str
     role: Role
@@ -169,11 +170,11 @@ class Tensor(Declaration):
 
 @dataclass(eq=False)
 class Attribute(Declaration):
-    """A choice that stands after the tensors in the operator's description, a number of 4 bytes.
+    """A choice in the operator's description: a number of 4 bytes after the tensors.
 
-    since: the feature level that has it. Lower levels know only the first value, 0.
-    values: {word: (name, ONNX's number)}. A value's own number is its place, from 0 on. ONNX's
-        attribute has the same name."""
+    since: the feature level from which on it exists. Lower levels have only the first value, 0.
+    values: {word: (name, ONNX's number)}. The number of a value in hewn is its place, from 0 on.
+        ONNX's attribute has the same name as hewn's."""
 
     name: str
     since: str
@@ -182,10 +183,10 @@ class Attribute(Declaration):
 
 @dataclass(eq=False)
 class Level(Declaration):
-    """What the operator allows from that feature level on.
+    """What the operator allows from a feature level on.
 
     dimensions: the least and the greatest number of dimensions.
-    types: {tensor: words} for each tensor that is `like` no other."""
+    types: {tensor: words}, the types that each tensor may have that is `like` no other."""
 
     name: str
     dimensions: tuple[int, int]
@@ -205,16 +206,16 @@ class Level(Declaration):
 
 @dataclass(eq=False)
 class Reached(Declaration):
-    """The problems with which the operator calls a form, for the tuner, which checks and times the
-    form with them.
+    """The problems for which the operator calls a form. The tuner checks and times the form with
+    such problems.
 
-    layouts: how the tensors lie, in the words of bench/README.md.
-    layouts_of_only_form: the same for a variant that has no other form.
-    least, most: the fewest and the most elements; most = 0: no limit.
+    layouts: how the tensors lie in memory, in the words of bench/README.md.
+    layouts_of_only_form: the layouts for a variant that has no other form.
+    least, most: the fewest and the most elements; most = 0 means no limit.
     scales: the kind of scales that makes the operator call the form (tools/tune/runner.cpp).
-    ordinary: checks give it only ordinary numbers, as the operator leaves NaN, infinity and huge
-        quotients to the form `divide`.
-    in_rows: checks vary the number of rows, as the form needs rows of one size."""
+    ordinary: the tuner checks the form only with ordinary numbers, because the operator leaves NaN,
+        infinity and huge quotients to the form `divide`.
+    in_rows: the tuner's checks vary the number of rows and not their length, which the form needs."""
 
     layouts: str = "dense"
     layouts_of_only_form: str = ""
@@ -235,18 +236,18 @@ class Form(Declaration):
     """One way to compute an operator: a compiled function for each of the operator's variants,
     made by the generator <operator>_<form>.
 
-    layouts: of the inputs, the most frequent first. Each has a digit for each input that the
-        generator passes to schedule_rows: 1 if the input varies along the row, 0 if it is one
-        element there. Plans use the layouts of the operator's first form, whose inputs
-        are the operands. A GPU's form has digits only for inputs that vary.
-    only: the signatures that have the form.
+    layouts: the layouts of the inputs, the most frequent first. A layout has a digit for each input
+        that the generator passes to schedule_rows: 1 if the input varies along the row, 0 if it is
+        one element there. Plans use the layouts of the operator's first form, whose inputs are the
+        operands. The layouts of a GPU's form have digits only for inputs that vary.
+    only: whether a signature has the form; without it all signatures have it.
     needs: the form exists only on targets with this feature.
     without: features of a target that the form is compiled without.
     since: the form exists only in builds that have this feature level.
-    of: the operator whose form of the same name has the function. It has the same signature, layouts
-        and knobs. If that operator is built too, the function is built once.
-    gpu: the form is for targets with a device, and for no others (generators/gpu.h).
-    reached: the problems with which the operator calls it.
+    of: another operator, whose form of the same name is used. Signatures, layouts and knobs are the
+        same there. If that operator is built too, the function is built once.
+    gpu: the form is for GPUs (generators/gpu.h); otherwise it is for CPUs.
+    reached: the problems for which the operator calls the form.
     llvm_args: {regular expression: arguments}. LLVM gets the arguments (HL_LLVM_ARGS) when it
         compiles a function whose <signature>__<target> matches."""
 
@@ -280,15 +281,16 @@ class Operator(Declaration):
     how the CPU runs them.
 
     number: its value in hewn_operator_type. command: its name on the command line.
-    onnx: the node of the same formula; empty: there is none.
+    onnx: the ONNX node with the same formula; empty if there is none.
     tensors: in DirectML's order, the outputs last. If there are several outputs, the first has an
         element for each element of the input.
-    signature: the tensors whose types tell its kernels apart.
+    signature: the tensors whose types make the signatures of its kernels.
     levels: the newest first.
     in_place: the output may lie on an input that has the same strides.
     wraps: kernels of signed types serve the unsigned types of the same width too.
     one_width: all types of a signature have the same width.
-    kernels: the operator whose kernels compute it. It then has neither forms nor files of its own."""
+    kernels: another operator, whose kernels compute this one. It then has no forms and no files of
+        its own."""
 
     name: str
     number: int
@@ -331,11 +333,11 @@ class Operator(Declaration):
         return self.name.upper()
 
     def index(self, tensor: str) -> int:
-        """The tensor's place among its tensors; -1 for no tensor."""
+        """The tensor's place in `tensors`; -1 for no tensor."""
         return list(self.tensor).index(tensor) if tensor else -1
 
     def typed(self, tensor: str) -> str:
-        """The tensor whose types this one has, which may be itself."""
+        """The tensor whose types this one has: the one that it is `like`, or itself."""
         while self.tensor[tensor].like:
             tensor = self.tensor[tensor].like
         return tensor
@@ -345,8 +347,8 @@ class Operator(Declaration):
 class OnnxNode(Declaration):
     """A node that an operator computes in an ONNX model.
 
-    versions: the opsets that changed the node and whose meaning is the operator's.
-    between: the operator stands for four nodes, two DequantizeLinear, this one and a
+    versions: the opsets that changed the node, if the node computes there what the operator does.
+    between: the operator computes four nodes at once: two DequantizeLinear, this one and a
         QuantizeLinear."""
 
     operator: str
@@ -361,10 +363,10 @@ class OnnxNode(Declaration):
 
 @dataclass(eq=False)
 class Target(Declaration):
-    """What kernels are compiled for. lists/targets.py explains the members."""
+    """An instruction set or a kind of GPU to compile kernels for. lists/targets.py explains the members."""
 
     name: str
-    rank: int
+    priority: int
     arch: str = ""
     features: str = ""
     probe: str = ""
@@ -395,7 +397,7 @@ class Target(Declaration):
 
     @property
     def all_features(self) -> list[str]:
-        """What forms may need of it."""
+        """The features that a form may need."""
         return f"{self.features} {self.always}".split()
 
     def can_have(self, form: Form) -> bool:
@@ -404,7 +406,7 @@ class Target(Declaration):
 
     @property
     def capability(self) -> str:
-        """CUDA's compute capability; 0 of other targets."""
+        """CUDA's compute capability; 0 for other targets."""
         found = re.search(r"cuda_capability_(\d+)(\d)", self.features)
         return f"{found[1]}.{found[2]}" if found else "0"
 
@@ -428,8 +430,8 @@ class Knob(Declaration):
 
 @dataclass(eq=False)
 class Constraint(Declaration):
-    """A condition on the knobs of kernels. lists/knobs.py explains the members. `why` is for those
-    who read the list."""
+    """A condition on the knobs of kernels. lists/knobs.py explains the members. `why` is the reason,
+    for people."""
 
     kernels: str
     condition: str
@@ -474,7 +476,7 @@ class Chip(Declaration):
 
 @dataclass(eq=False)
 class PassKernel(Declaration):
-    """The kernel of a pass on a GPU that is no operator's. lists/pass_kernels.py explains the members."""
+    """The kernel of a GPU's pass that belongs to no operator. lists/pass_kernels.py explains the members."""
 
     name: str
     operators: Sequence[str]

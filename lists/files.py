@@ -1,4 +1,4 @@
-"""The texts of the files that a build has from the lists, in generated/ of the build tree.
+"""The texts of the files that a build makes from the lists, in generated/ of the build tree.
 
     include/*.inc       X-macros for the runtime, the tests and the tools
     operators.json      the operator table for programs in other languages
@@ -6,7 +6,7 @@
     runs.txt            a line for each run of a generator, for cmake/Kernels.cmake
     build.cmake         what else CMake asks of the lists
 
-The functions' docstrings have the macros of their files. An .inc file gives its macros an empty
+The docstring of each function lists the macros of its file. An .inc file gives its macros an empty
 default, and undefines them at its end."""
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from lists.operators import OPERATORS
 from lists.signatures import signatures_of
 from lists.tuning import constraints, kind_of, space
 
-# Halide's features of the kernels that are shipped: the runtime proves before a call what Halide's
-# assertions and bounds queries would check.
+# Halide's features for the kernels that are shipped. They need no assertions and no bounds queries,
+# because the runtime proves before a call what those would check.
 SHIPPED = ("no_asserts", "no_bounds_query")
 
 
@@ -63,7 +63,7 @@ def x_macros(macros: str, lines: Sequence[str]) -> str:
 
 def types_inc(build: Build) -> str:
     """HEWN_TYPE(word, name, number, bits); HEWN_LEVEL(name, "word", number), such as (6_2, "6.2",
-    0x6200); HEWN_BUILT_LEVEL(number), of the build's newest level."""
+    0x6200); HEWN_BUILT_LEVEL(number) for the build's newest level."""
     lines = [f"HEWN_TYPE({t.name}, {t.directml_name}, {t.number}, {t.bits})" for t in DATA_TYPES]
     for level in FEATURE_LEVELS:
         name = level.replace(".", "_").upper()
@@ -74,10 +74,11 @@ def types_inc(build: Build) -> str:
 
 def operators_inc() -> str:
     """HEWN_OPERATOR(operator, kernels, number, name, command, "formula", "onnx", in_place, wraps,
-    one_width, (signature), (tensors), (levels)), in which
-    HEWN_TENSOR(name, member, role, like, integers, optional_from, one, blocks, middle, mixed) is a
-    tensor, and HEWN_LEVEL(number, least, most, types...) a level, the newest first, with the types
-    of each tensor, `none` where it is like another. `like` and the signature are tensors' indices."""
+    one_width, (signature), (tensors), (levels)). Each of the tensors is a
+    HEWN_TENSOR(name, member, role, like, integers, optional_from, one, blocks, middle, mixed).
+    Each of the levels, the newest first, is a HEWN_LEVEL(number, least, most, types...) with the
+    types of each tensor, or `none` for a tensor that is like another. `like` and the signature are
+    indices of tensors."""
     lines = []
     for operator in OPERATORS:
         tensors = "".join(f"    {tensor_macro(operator, tensor)}\n" for tensor in operator.tensors)
@@ -115,8 +116,8 @@ def tensor_macro(operator: Operator, tensor: Tensor) -> str:
 
 
 def attributes_inc() -> str:
-    """HEWN_ATTRIBUTE(operator, number, attribute, level, values), in which HEWN_VALUE(word, name,
-    ONNX's number) is a value, from 0 on."""
+    """HEWN_ATTRIBUTE(operator, number, attribute, level, values). Each of the values, from 0 on, is a
+    HEWN_VALUE(word, name, ONNX's number)."""
     lines = []
     for operator in OPERATORS:
         for attribute in operator.attributes:
@@ -144,7 +145,7 @@ def onnx_inc() -> str:
 
 
 def json_object(members: Mapping[str, object], lists: Mapping[str, Sequence[object]]) -> str:
-    """A JSON object on a line, but with a line for each value of the lists."""
+    """A JSON object: its members on one line, then the lists with a line for each value."""
     lines = [f'"{name}": {json.dumps(value)}' for name, value in members.items()]
     text = "{" + ", ".join(lines)
     for name, values in lists.items():
@@ -153,7 +154,7 @@ def json_object(members: Mapping[str, object], lists: Mapping[str, Sequence[obje
 
 
 def operators_json() -> str:
-    """The operator table. Its words are those of lists/declarations.py and of hewn_operator_info."""
+    """The operator table. Its members have the names of lists/declarations.py and hewn_operator_info."""
     rows = []
     for operator in OPERATORS:
         row = {
@@ -200,8 +201,8 @@ def operators_json() -> str:
 
 
 def variants_inc(build: Build) -> str:
-    """HEWN_VARIANT(operator, signature, target, forms), in which HEWN_FORM(entry, form, layouts) is a
-    form: the symbol to call, and its layouts as a mask."""
+    """HEWN_VARIANT(operator, signature, target, forms). Each of the forms is a HEWN_FORM(entry, form,
+    layouts): the symbol to call, the form's name, and its layouts as a mask."""
     lines = []
     for variant in build.variants:
         forms = "".join(
@@ -224,8 +225,8 @@ def mask(layouts: str) -> str:
 
 
 def plans_inc(build: Build) -> str:
-    """HEWN_PLAN(variant, knobs), in which HEWN_PLAN_KNOB(knob, value) is a knob of its plans, in the
-    order of plan_knobs.inc."""
+    """HEWN_PLAN(variant, knobs). Each of the knobs of its plans is a HEWN_PLAN_KNOB(knob, value), in
+    the order of plan_knobs.inc."""
     lines = []
     for variant in build.variants:
         knobs = " ".join(f"HEWN_PLAN_KNOB({name}, {value})" for name, value in variant.plan.items())
@@ -242,12 +243,13 @@ def plan_knobs_inc() -> str:
 
 
 def targets_inc(build: Build) -> str:
-    """In ascending rank: HEWN_TARGET(name, rank, "halide target", probes) for each target of a CPU,
-    in which HEWN_PROBE("feature") is a probe; HEWN_GPU_TARGET(name, rank, "halide target", device,
-    capability) for each of a GPU, with CUDA's capability as 7.5, else 0."""
+    """In ascending priority: HEWN_TARGET(name, priority, "halide target", probes) for each target of a
+    CPU, where each of the probes is a HEWN_PROBE("feature"), and HEWN_GPU_TARGET(name, priority,
+    "halide target", device, capability) for each target of a GPU. The capability is CUDA's, such as
+    7.5, or 0."""
     lines = []
     for target in build.targets:
-        words = f'{target.name}, {target.rank}, "{build.halide_target(target)}"'
+        words = f'{target.name}, {target.priority}, "{build.halide_target(target)}"'
         if target.device:
             lines.append(f"HEWN_GPU_TARGET({words}, HEWN_DEVICE_{target.device.upper()}, {target.capability})")
         else:
@@ -276,17 +278,17 @@ def chips_inc() -> str:
 
 
 def transpositions_inc(build: Build) -> str:
-    """HEWN_TRANSPOSITION(entry, bits, bytes, rank) for targets of that rank and above, the lowest
-    rank first."""
+    """HEWN_TRANSPOSITION(entry, bits, bytes, priority), the lowest priority first. Targets of that
+    priority and above use the function."""
     lines = []
     for built in build.transpositions:
         one = built.function
-        lines.append(f"HEWN_TRANSPOSITION({wrapper(one.name)}, {one.bits}, {one.bytes}, {built.rank})")
+        lines.append(f"HEWN_TRANSPOSITION({wrapper(one.name)}, {one.bits}, {one.bytes}, {built.priority})")
     return x_macros("HEWN_TRANSPOSITION", lines)
 
 
 def pass_kernels_inc(build: Build) -> str:
-    """HEWN_PASS_KERNEL(entry, name, device, layout) for each pass kernel of a kind of GPU."""
+    """HEWN_PASS_KERNEL(entry, name, device, layout) for each pass kernel on each kind of GPU."""
     lines = []
     for built in build.pass_kernels:
         device = f"HEWN_DEVICE_{built.target.device.upper()}"
@@ -299,10 +301,10 @@ def pass_kernels_inc(build: Build) -> str:
 
 
 def runs_txt(build: Build) -> str:
-    """A line for each run of a generator, which makes an object: the object's name, the kind of
-    device or `cpu`, the arguments for LLVM, the generator, the function, and the generator's
-    arguments. The first of these is the target, to which CMake adds a flavour's features. Words are
-    quoted as in a shell."""
+    """A line for each run of a generator, which makes an object. The line has the object's name, the
+    kind of device or `cpu`, the arguments for LLVM, the generator, the function, and the generator's
+    arguments. The first of these arguments is the target, to which CMake adds the features of a
+    flavour. Words are quoted as in a shell."""
     lines = []
 
     def run(name: str, generator: str, *arguments: str, device: str = "", llvm_args: str = "") -> None:
@@ -344,7 +346,7 @@ def layouts_argument(layouts: str) -> list[str]:
 
 
 def compiled_for(halide_target: str, *flavour: str) -> str:
-    """The target that a generator gets."""
+    """The target that a generator gets, with the features of a flavour."""
     return "-".join([halide_target, "no_runtime", "user_context", *flavour])
 
 
@@ -365,8 +367,8 @@ def build_cmake(build: Build) -> str:
 
 
 def kernels_json(build: Build, settings: Mapping[str, str]) -> str:
-    """The settings of the build, the knobs with their values and meanings, and the kernels: those of
-    CPUs, and those of GPUs, which the tuner does not search. A plan is one more form to the tuner."""
+    """The settings of the build, the knobs with their values and meanings, and the kernels: the CPUs'
+    and the GPUs', which the tuner does not search. To the tuner a plan is one more form."""
     members = {
         **settings,
         "knobs": {knob.name: knob.words for knob in KNOBS},
@@ -419,7 +421,7 @@ def tuned_form(variant: Variant, form: str, halide_target: str, knobs: Mapping[s
 
 
 def all_files(build: Build, settings: Mapping[str, str]) -> dict[str, str]:
-    """{path in generated/: text}. `settings`: what CMake knows and the tuner needs."""
+    """{path in generated/: text}. `settings` has values that CMake knows and the tuner needs."""
     return {
         "include/types.inc": types_inc(build),
         "include/operators.inc": operators_inc(),

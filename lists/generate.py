@@ -22,7 +22,7 @@ from lists.declarations import Mistake  # noqa: E402
 
 # The modules that are data.
 LISTS = ("chips", "data_types", "pass_kernels", "knobs", "onnx_nodes", "operators", "targets", "transpositions")
-# What CMake knows and the tuner needs of a build.
+# Options whose values CMake knows and the tuner needs.
 SETTINGS = ("halide", "halide_library", "source", "tuning", "cc", "objcopy")
 
 
@@ -45,7 +45,8 @@ def parse_arguments() -> argparse.Namespace:
 
 
 def write(folder: pathlib.Path, texts: dict[str, str]) -> None:
-    """A file whose text stays the same keeps its time, so that nothing is built again for it."""
+    """Writes the files. A file whose text is the same as before keeps its time, so that nothing is
+    built again because of it."""
     for name, text in texts.items():
         file = folder / name
         if not file.exists() or file.read_text(encoding="utf-8") != text:
@@ -76,7 +77,8 @@ def main() -> None:
 
 
 def line_of_list(error: Exception) -> str:
-    """Where Python failed, if that is in a list: a word there is unknown to it."""
+    """The line of a list in which Python failed, because it does not know a word there; empty if
+    Python failed elsewhere."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     return f"{last.filename}:{last.lineno}" if pathlib.Path(last.filename).stem in LISTS else ""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import pathlib
 import sys
+import textwrap
 
 sys.dont_write_bytecode = True
 sys.path[0] = str(pathlib.Path(__file__).resolve().parents[1])
@@ -34,7 +35,7 @@ OPERATORS_HPP = """\
 
 """
 DESCRIPTION = """\
-// {directml}: {formula}.
+{comment}
 // In C it is hewn_{name}_desc.
 struct {camel}Desc {{
 {members}}};
@@ -57,7 +58,7 @@ def operators_hpp() -> str:
         attributes = [f"static_cast<int32_t>(desc.{attribute.name})" for attribute in operator.attributes]
         text += DESCRIPTION.format(
             name=operator.name,
-            formula=operator.formula,
+            comment=comment(f"{operator.directml_name}: {operator.formula}."),
             directml=operator.directml_name,
             camel=camel_case(operator.name),
             members=members,
@@ -65,6 +66,10 @@ def operators_hpp() -> str:
             attributes=f", {{{', '.join(attributes)}}}" if attributes else "",
         )
     return text
+
+
+def comment(text: str) -> str:
+    return textwrap.fill(text, 100, initial_indent="// ", subsequent_indent="// ", break_on_hyphens=False)
 
 
 def tensor_member(tensor: Tensor) -> str:

@@ -1,9 +1,9 @@
-"""The list of operators: what each is called, its tensors, the types that it takes, and the forms
-of its kernels. `declarations` explains the words."""
+"""The list of operators: the names of each operator, its tensors, the types that it takes, and the
+forms of its kernels. The classes in lists/declarations.py explain the members."""
 
 from lists.declarations import Attribute, Form, Level, Operator, Reached, Signature, Tensor
 
-# ---- Which signatures have a form ----
+# ---- Conditions on signatures: `only` of forms ----
 
 
 def from_8_bits(signature: Signature) -> bool:
@@ -29,9 +29,9 @@ def float_to_8_bits(signature: Signature) -> bool:
 INTEGERS = "i32 i16 i8 u32 u16 u8"
 SCALES = {"AScaleTensor": "f32", "BScaleTensor": "f32", "OutputScaleTensor": "f32"}
 VNNI = ("avx512_cannonlake", "avx512_zen4")
-# LLVM would join the products of a batch's vectors, as they are packed together, and divide them
-# again, the last first. A Zen 1, whose prefetching follows ascending lines, would be slower
-# (docs/lab/performance.md#ascending-order).
+# Without this argument LLVM would join the products of a batch's vectors, because they are packed
+# together, and divide them again, the last first. That is slower on a Zen 1, whose prefetching
+# follows ascending lines (docs/lab/performance.md#ascending-order).
 ASCENDING = {"^f32_.*__x86_64_avx2$": "-disable-vector-combine"}
 
 OPERATORS = [
@@ -76,8 +76,8 @@ OPERATORS = [
             Tensor("ZeroPointTensor", "zero_point", like="OutputTensor", optional="6.2"),
             Tensor("OutputTensor", "output"),
         ],
-        # The precision of the input, the scale and their quotient (ONNX 23). For f16 and bf16 the
-        # runtime divides, and the form `divide` does the rest.
+        # The precision to which the input, the scale and their quotient are rounded (ONNX 23). For f16
+        # and bf16 the runtime makes the quotients, and the form `divide` does the rest.
         attributes=[
             Attribute(
                 "precision",
@@ -102,7 +102,7 @@ OPERATORS = [
                 "divide", "100 110 111",
                 reached=Reached("per_axis_last", layouts_of_only_form="dense per_axis_last", scales="zero"),
             ),
-            # It is proven only for outputs of 8 bits that a reciprocal rounds as division does.
+            # Only for outputs of 8 bits it is proved that reciprocals round as a division does.
             Form(
                 "reciprocal", "1",
                 only=to_8_bits,
@@ -130,7 +130,7 @@ OPERATORS = [
                 since="6.3",
                 reached=Reached("per_channel_outer", least=4096, most=4096),
             ),
-            # Outputs of 32 bits are rare.
+            # Outputs of 32 bits are rare, so `strided` is enough for them.
             Form("dense", "100", only=to_8_or_16_bits, gpu=True),
             Form("runs", "100", only=to_8_or_16_bits, needs="cuda", gpu=True),
             Form("strided", gpu=True),
@@ -171,8 +171,8 @@ OPERATORS = [
             Form("strided", gpu=True),
         ],
     ),
-    # The successors of the two above. DirectML's quantization type says whether there is a zero
-    # point; here its presence does.
+    # DirectML's successors of the two operators above. DirectML's quantization type says whether there
+    # is a zero point; in hewn the presence of the tensor does.
     Operator(
         "quantize",
         number=7,
@@ -251,12 +251,13 @@ OPERATORS = [
             ),
         ],
         forms=[
-            # Only `reciprocal` has a use for VNNI. With VNNI's features LLVM narrows `folded` by
-            # more moves between lanes (64 elements take 20.8 cycles instead of 18.5 by llvm-mca's
-            # Ice Lake). Without them `divide` is x86_64_avx512's own function.
+            # Only `reciprocal` has a use for VNNI. With VNNI's features LLVM needs more moves between
+            # lanes to narrow in `folded` (64 elements take 20.8 cycles instead of 18.5, by llvm-mca's
+            # model of an Ice Lake). Without these features `divide` is the same function as
+            # x86_64_avx512's.
             Form("divide", "11 10 01", without=VNNI, reached=Reached(scales="extraordinary")),
-            # 16 bits divide: the ties of their quotients, and all of their pairs, are too many to
-            # try.
+            # Outputs of 16 bits divide: they have too many ties to try for `reciprocal`, and too many
+            # pairs of inputs to try for `folded`.
             Form(
                 "reciprocal", "11 10 01",
                 only=to_8_bits,
@@ -341,9 +342,9 @@ OPERATORS = [
         ],
         forms=[
             Form("divide", "1", reached=Reached(scales="extraordinary")),
-            # Like QUANTIZE_LINEAR's, it is proven only for outputs of 8 bits.
+            # Proved only for outputs of 8 bits, as QUANTIZE_LINEAR's.
             Form("reciprocal", "1", only=to_8_bits, needs="fma", reached=Reached(least=1000, ordinary=True)),
-            # Outputs of 32 bits need a vector of 64-bit comparisons, which Halide writes as OpenCL C
+            # Outputs of 32 bits would need a vector of 64-bit comparisons, which Halide writes as OpenCL C
             # that does not compile.
             Form("dense", "1", only=to_8_or_16_bits, gpu=True),
             Form("runs", "1", only=to_8_or_16_bits, needs="cuda", gpu=True),
@@ -372,10 +373,11 @@ OPERATORS = [
         ],
         forms=[
             Form("range", "1"),
-            # As QUANTIZE_LINEAR's, but the scale is f32 even if the input is f16. 111: one element.
+            # As QUANTIZE_LINEAR's, but the scale is f32 even if the input is f16. The layout 111 is for a
+            # tensor of one element.
             Form("divide", "100 111"),
             Form("reciprocal", "1", needs="fma", of="quantize_linear"),
-            # On GPUs f16 is widened first.
+            # On GPUs f16 is converted to f32 first.
             Form("ranges", only=from_f32, gpu=True),
             Form("parameters", only=from_f32, gpu=True),
             Form("dense", "100", only=from_f32, of="quantize_linear", gpu=True),

@@ -1,4 +1,4 @@
-"""The signatures of operators: the data types that their kernels exist for."""
+"""The signatures of operators: the combinations of data types that their kernels exist for."""
 
 import itertools
 from collections.abc import Collection
@@ -8,13 +8,13 @@ from lists.declarations import Operator, Signature, by_name
 from lists.operators import OPERATORS
 
 DATA_TYPE = by_name(DATA_TYPES)
-# Those with kernels of their own.
+# The operators that have kernels of their own.
 KERNEL_OPERATORS = [operator for operator in OPERATORS if not operator.kernels]
 
 
 def signatures_of(operator: Operator, levels: Collection[str] = FEATURE_LEVELS) -> list[Signature]:
-    """The signatures of the operator's kernels: every combination of the types of whole bytes that
-    the newest of these feature levels allows."""
+    """The signatures of the operator's kernels: every combination of the types that the newest of
+    these feature levels allows, without sub-byte types."""
     level = next((level for level in operator.levels if level.name in levels), None)
     if level is None or operator.kernels:
         return []

@@ -1,6 +1,6 @@
-"""The list of targets, in ascending rank. Of the targets that a device can run, dispatch picks the
-one with the highest rank (but see the knob rank_in_halves). Schedules are in tuning/<name>.json, or
-in a file for several targets (lists/tuning.py).
+"""The list of targets, in ascending priority. Dispatch picks the target with the highest priority
+among those that the device can run (but see the knob priority_in_halves). The values of a target's
+knobs are in tuning/<name>.json, or in a file for several targets (lists/tuning.py).
 
 The target of a CPU has
     arch, features: Halide's.
@@ -8,16 +8,16 @@ The target of a CPU has
         knows.
     base: another target, whose features and probes come before the target's own.
     f16_features: further features for kernels with f16 in their signature.
-    always: what forms may need (lists/operators.py), and every CPU of the architecture has although
-        Halide has no feature of that name.
-    march: ARM's name of an architecture with exactly what the kernels may use
-        (tests/dispatch/leak_test.sh). x86's follows from the probes.
-    only: a function of an operator's name and a signature, for which kernels the target is built.
-        Dispatch takes all others from the next lower target.
+    always: features that forms may need (lists/operators.py) and that every CPU of the architecture
+        has, but that are no features of Halide's.
+    march: the name of an ARM architecture with exactly the instructions that the kernels may use
+        (tests/dispatch/leak_test.sh). For x86 this follows from the probes.
+    only: a function of an operator's name and a signature, which says whether the target has the
+        kernel. Dispatch takes all other kernels from the next lower target.
 
 The target of a GPU exists on every architecture. It has
     device: the kind of GPU.
-    features: Halide's. CUDA's devices need the compute capability among them. Float operations are
+    features: Halide's. CUDA's targets need the compute capability among them. Float operations are
         strict; generators/numerics_gpu.h deals with what a GPU's compiler may still do to them.
     system: the only system that has it, as <Halide's architecture>-<Halide's operating system>.
     only: as above."""
@@ -47,7 +47,8 @@ X86_64_AVX512 = Target(
 
 TARGETS = [
     Target("x86_64_sse41", 10, arch="x86-64", features="sse41", probe="sse4.1"),
-    # enable_backtraces: for the vectors on the stack (docs/lab/architecture.md#vectors-on-the-stack).
+    # enable_backtraces makes LLVM align vectors on the stack
+    # (docs/lab/architecture.md#vectors-on-the-stack).
     Target(
         "x86_64_avx2",
         20,
@@ -82,8 +83,8 @@ TARGETS = [
     ),
     # For the tests of 32-bit code.
     Target("x86_32_sse41", 10, arch="x86-32", features="sse41", probe="sse4.1"),
-    # Every ARMv8-A core. All of them have f16 conversions, but Halide emulates these unless it has
-    # arm_fp16. tests/dispatch/leak_test.sh checks that arm_fp16 lets in no ARMv8.2 instruction.
+    # Every ARMv8-A core. All of them have f16 conversions, but Halide emulates these unless it is
+    # given arm_fp16. tests/dispatch/leak_test.sh checks that no ARMv8.2 instruction comes with it.
     Target("arm64_neon", 10, arch="arm-64", f16_features="arm_fp16", always="fma", march="armv8-a"),
     # ARMv8.2 with f16 arithmetic and dot products.
     Target(
@@ -95,15 +96,15 @@ TARGETS = [
         probe="fphp asimdhp asimddp",
         march="armv8.2-a+fp16+dotprod",
     ),
-    # Browsers, Node.js and other engines of WebAssembly. Nothing there is known to fuse a
-    # multiplication and an addition, so forms that need it are left out. An engine without vectors
-    # refuses the module.
+    # Browsers, Node.js and other engines of WebAssembly. None of its instructions is sure to fuse a
+    # multiplication and an addition, so forms that need that are left out. An engine without
+    # vectors refuses the module.
     Target("wasm32_simd128", 10, arch="wasm-32", features="wasm_simd128 wasm_bulk_memory"),
     Target("opencl", 110, device="opencl", features="opencl strict_float"),
     # tools/dxbc compiles the HLSL of its kernels.
     Target("d3d12", 115, device="d3d12", features="d3d12compute strict_float", system="x86-64-windows"),
     Target("cuda_sm75", 120, device="cuda", features="cuda cuda_capability_75 strict_float"),
-    # Two f32 become a pair of f16 in one instruction.
+    # From this capability on, two f32 become a pair of f16 in one instruction.
     Target(
         "cuda_sm80",
         130,

@@ -1,8 +1,7 @@
-"""The list of functions that transpose elements on a CPU, in ascending rank.
+"""The list of functions that transpose elements on a CPU, in ascending priority.
 
-A function is for elements of the size of `element`. It transposes tiles of 16 rows with `bytes`
-bytes of columns. It is for the lowest target and all above it or, with a `target`, for that one and
-all above it."""
+A function is for elements of the size of `element`. It transposes tiles with 16 bytes of rows and
+`bytes` bytes of columns. It is for `target` and all targets above it; without a `target`, for all."""
 
 from lists.declarations import Transposition
 

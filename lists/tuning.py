@@ -3,7 +3,7 @@
     {"halide": version, "target": name,
      "knobs": {<operator>[_<signature>]: {<form>: {<knob>: value}}}, ...}
 
-The plan of an operator is one more form there."""
+The plan of an operator counts as one more form, named `plan`."""
 
 from __future__ import annotations
 
@@ -21,29 +21,30 @@ KNOB = by_name(KNOBS)
 
 
 def kind_of(operator: Operator, form: str) -> str:
-    """The kind of knobs that a form has."""
+    """The kind of the knobs that a form has."""
     if form == "plan":
         return "plan"
     return "gpu" if operator.form[form].gpu else "kernel"
 
 
 def space(kind: str, kernel: str) -> list[Knob]:
-    """The knobs of a kernel, <operator>_<signature>__<target>__<form>, whose form has that kind."""
+    """The knobs of this kind that a kernel has. `kernel`: <operator>_<signature>__<target>__<form>."""
     return [knob for knob in KNOBS if knob.kind == kind and re.search(knob.kernels, kernel)]
 
 
 def constraints(kind: str, kernel: str) -> list[Constraint]:
-    """The constraints that its knobs must fulfil."""
+    """The constraints that the knobs of this kind must fulfil for a kernel."""
     own = {knob.name for knob in space(kind, kernel)}
     return [one for one in CONSTRAINTS if re.search(one.kernels, kernel) and set(one.knobs) <= own]
 
 
 class Tuning:
-    """The tuned knobs of a target: of its own file, else of its family's, which is that of the
-    longest beginning of the name: x86_64.json for x86_64_sse41. GPUs also have gpu.json."""
+    """The tuned knobs of a target, from one file: its own, or else its family's, whose name is the
+    longest beginning of the target's name: x86_64.json for x86_64_sse41. For GPUs the last one
+    tried is gpu.json."""
 
     def __init__(self, folder: pathlib.Path, target: Target, halide: str, forms: Mapping[str, list[str]]):
-        """`forms`: the names of those that each operator has on the target."""
+        """`forms`: the names of the forms that each operator has on the target."""
         self.target = target
         self.file = find_file(folder, target)
         self.text = self.file.read_text(encoding="utf-8", errors="replace")
@@ -83,7 +84,7 @@ class Tuning:
                         self._fail([key, form, knob], what, known[knob].words, str(value))
 
     def _members(self, value: Any, *path: str) -> list[tuple[str, Any]]:
-        """The members of what must be an object."""
+        """The members of `value`. Fails if it is not an object."""
         if not isinstance(value, dict):
             self._fail(path or ["knobs"], "an object", ["{...}"], json.dumps(value))
         return list(value.items())
@@ -97,13 +98,14 @@ class Tuning:
         return self.text.count("\n", 0, place) + 1
 
     def _fail(self, path: Sequence[str], what: str, known: Iterable[str], word: str = "") -> NoReturn:
-        """Fails with the line of the member at `path`. `word`: its value, if that is wrong."""
+        """Fails with the line of the member at `path`. `word`: the member's value, if that is wrong."""
         found = word or path[-1]
         raise Mistake(f"{self.file}:{self._line(path)}: '{found}' is not {what}; expected one of: {' '.join(known)}")
 
     def knobs_of(self, operator: Operator, signature: Signature, form: str) -> dict[str, str]:
-        """The values of a form's knobs: the signature's, else the operator's. A plan also has the
-        default of each knob that is not tuned; a kernel's defaults are the generator's."""
+        """The values of a form's knobs: those of the signature, or else of the operator. For a plan the
+        result also has the default of each knob that is not tuned. For a kernel it does not, because
+        the generator has the defaults."""
         kind, kernel = kind_of(operator, form), f"{operator.name}_{signature}__{self.target.name}__{form}"
         own = {knob.name: knob for knob in space(kind, kernel)}
         values = {name: knob.words[0] for name, knob in own.items()} if form == "plan" else {}
@@ -137,7 +139,7 @@ def without_doubles(members: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def find_file(folder: pathlib.Path, target: Target) -> pathlib.Path:
-    """The target's tuning file."""
+    """The target's tuning file: the first that exists of those that Tuning describes."""
     if not folder.is_dir():
         raise Mistake(f"HEWN_TUNING_DIR: {folder} is not a folder")
     words = target.name.split("_")

@@ -1,7 +1,8 @@
-"""Android: an AAR with prefab's metadata, and the .pom that a Maven repository has beside it.
+"""Packs the AAR for Android, with prefab's metadata, and the .pom that goes with it in a Maven
+repository.
 
-Its modules are CMake's targets hewn::hewn and hewn::hewn_static. There is no jni/: the Android
-Gradle plugin packs the shared library from prefab/, and refuses a second one."""
+The AAR's modules become the CMake targets hewn::hewn and hewn::hewn_static. It has no folder jni/,
+because the Android Gradle plugin takes the shared library from prefab/ and refuses a second one."""
 
 import json
 import re
@@ -11,8 +12,8 @@ import common
 ABIS = {"android-arm64": "arm64-v8a", "android-x86_64": "x86_64"}
 ANDROID = (common.ROOT / "cmake/toolchains/android.cmake").read_text()
 MIN_SDK = int(re.search(r"ANDROID_PLATFORM android-(\d+)", ANDROID)[1])
-# The extension of each module's library, and what a program links besides. What links the static
-# one does not export it.
+# {module: (the extension of its library, other libraries and options for programs that link it)}. A
+# program that links the static library does not export its functions.
 MODULES = {
     "hewn": ("so", []),
     "hewn_static": ("a", ["-llog", "-ldl", "-lm", "-Wl,--exclude-libs,libhewn.a"]),
@@ -32,8 +33,8 @@ def module(release, name, systems):
     for system in systems:
         abi = ABIS[system]
         folder = f"{top}/libs/android.{abi}"
-        # stl: nothing of C++ crosses the boundary. ndk: of several libraries the one is picked
-        # whose NDK is nearest; there is but one.
+        # stl: the interface is C, so any C++ library will do. ndk: if there are several libraries,
+        # prefab picks the one with the nearest NDK, but there is only one.
         yield (
             f"{folder}/abi.json",
             json_text(abi=abi, api=MIN_SDK, ndk=21, stl="none", static=extension == "a"),

@@ -1,5 +1,5 @@
-"""An archive of each system, as installed; zip for Windows, for whose links none are needed. Debug
-symbols are archives of their own."""
+"""Packs an archive of each system's installation: zip for Windows, whose installation has no links,
+and tar.gz for the others. Debug symbols are in separate archives."""
 
 import common
 

@@ -1,5 +1,5 @@
-"""What all forms of package share: what is released, and files that are packed the same way each
-time, in a fixed order, with a fixed time, owner and mode."""
+"""Shared by all forms of packages: facts about the release, and functions that pack files
+reproducibly, in a fixed order and with a fixed time, owner and mode."""
 
 import dataclasses
 import gzip
@@ -18,9 +18,9 @@ HEADER = (ROOT / "include/hewn/hewn.h").read_text(encoding="utf-8")
 VERSION = ".".join(re.findall(r"^#define HEWN_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", HEADER, re.M))
 OPERATORS = re.findall(r"^ +HEWN_OPERATOR_(\w+) = \d+", HEADER, re.M)
 SUMMARY = re.search(r'\sDESCRIPTION\s+"(.*?)"', (ROOT / "CMakeLists.txt").read_text())[1]
-# There is no site yet, so a name that can never be one: a releaser gives theirs.
+# There is no site yet, so this is a name that can never exist. A releaser gives the real one.
 HOMEPAGE = "https://hewn.invalid"
-# What registries call it: of Python, npm, NuGet, Conan, vcpkg and CocoaPods. Modules, CMake's
+# The name in the registries: PyPI, npm, NuGet, Conan, vcpkg and CocoaPods. The modules, the CMake
 # package and the libraries are called hewn.
 PYPROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 DISTRIBUTION = re.search(r'^name = "(.+)"$', PYPROJECT, re.M)[1]
@@ -29,8 +29,8 @@ ARCHIVES = (".tar.gz", ".zip")
 
 
 def epoch():
-    """The time that packed files have, in seconds: the last commit's, unless the environment says;
-    in a source package the changelog's."""
+    """The time of packed files, in seconds since 1970: SOURCE_DATE_EPOCH of the environment, or
+    else that of the last commit, or else (in a source package) that of the changelog."""
     set_time = os.environ.get("SOURCE_DATE_EPOCH")
     log = ["git", "-C", str(ROOT), "log", "-1", "--format=%ct"]
     committed = set_time or subprocess.run(log, check=False, capture_output=True).stdout
@@ -38,7 +38,7 @@ def epoch():
 
 
 def files(folder):
-    """(name, path) of every file and link below a folder, sorted by name."""
+    """[(name, path)] of all files and links below a folder, sorted by name."""
     found = (path for path in folder.rglob("*") if path.is_symlink() or path.is_file())
     return sorted((path.relative_to(folder).as_posix(), path) for path in found)
 
@@ -48,16 +48,20 @@ def digest(path, algorithm="sha256"):
 
 
 def wheel_name(distribution):
-    """The name as the files of Python's packages have it."""
+    """The distribution's name as it is in the names of wheels and other files."""
     return distribution.replace("-", "_")
 
 
 def written_list(words):
+    """The words as text: "a, b and c"."""
     return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
 @dataclasses.dataclass(frozen=True)
 class Release:
+    """A release that is packed. `stage` has an installation in <system>/ for each system, `debug`
+    its debug symbols, and `python` its Python packages. Packages are written to `dist`."""
+
     stage: pathlib.Path
     dist: pathlib.Path
     debug: pathlib.Path | None = None
@@ -70,11 +74,11 @@ class Release:
         return f"{self.homepage}/releases/download/v{VERSION}"
 
     def staged(self, systems):
-        """Those of these systems, in their order, that are built."""
+        """Those of the given systems that have an installation, in the given order."""
         return [system for system in systems if (self.stage / system).is_dir()]
 
     def file(self, system, *names):
-        """The first of these files that a system's stage has."""
+        """The first of these files that the system's installation has."""
         for name in names:
             if (self.stage / system / name).is_file():
                 return self.stage / system / name
@@ -87,7 +91,7 @@ class Release:
         return {name: self.file(system, f"share/doc/hewn/{name}") for name in NOTICES}
 
     def archives(self):
-        """{system: archive} of dist/, of what a program links."""
+        """{system: archive} of the archives in dist/, without those of debug symbols."""
         name = re.compile(rf"hewn-{re.escape(VERSION)}-(\w+-[\w-]+?)(\.tar\.gz|\.zip)")
         found = {
             m[1]: path for path in sorted(self.dist.iterdir()) if (m := name.fullmatch(path.name))
@@ -95,7 +99,7 @@ class Release:
         return {system: path for system, path in found.items() if not system.endswith("-debug")}
 
     def fill(self, template, **more):
-        """A template of this folder's, with @NAME@ filled in."""
+        """A template of this folder, in which each @NAME@ is filled in."""
         values = {
             "DISTRIBUTION": DISTRIBUTION,
             "VERSION": VERSION,
@@ -109,7 +113,7 @@ class Release:
         return re.sub(r"@([A-Z0-9]+)@", lambda name: str(values[name[1]]), text)
 
     def tar(self, name, top, folder):
-        """dist/<name> with a folder's files below top/."""
+        """Writes dist/<name> with the folder's files below top/."""
 
         def fixed(info):
             info.mode = 0o777 if info.issym() else 0o755 if info.mode & 0o100 else 0o644
@@ -128,12 +132,13 @@ class Release:
         return self.dist / name
 
     def zip(self, name, entries):
-        """dist/<name> of {name inside: text, bytes or path}, in this order."""
+        """Writes dist/<name> with the entries {name inside: text, bytes or path}, in their
+        order."""
         when = time.gmtime(self.epoch)[:6]
         with zipfile.ZipFile(self.dist / name, "w", zipfile.ZIP_DEFLATED) as packed:
             for path, data in entries.items():
                 info = zipfile.ZipInfo(path, when)
-                info.create_system, info.external_attr = 3, 0o100644 << 16  # as on Unix, a file
+                info.create_system, info.external_attr = 3, 0o100644 << 16  # a regular file on Unix
                 info.compress_type = zipfile.ZIP_DEFLATED
                 packed.writestr(info, data.read_bytes() if isinstance(data, pathlib.Path) else data)
         return self.dist / name

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# packaging/deb.sh FOLDER: builds this system's Debian packages there, by debhelper: libhewn0.x,
-# libhewn-dev, hewn (the tool) and their debug symbols. HEWN_SIGNATURES and HEWN_TARGETS in
-# the environment: these kernels alone.
+# packaging/deb.sh FOLDER
+#
+# Builds this system's Debian packages into FOLDER, by debhelper: libhewn0.x, libhewn-dev, hewn (the
+# tool) and their debug symbols. HEWN_SIGNATURES and HEWN_TARGETS in the environment limit the
+# kernels.
 set -euo pipefail
 out=$(realpath -m "${1:?"usage: packaging/deb.sh FOLDER"}")
 CDPATH="" cd -P "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -14,15 +16,16 @@ export PATH="$root/.venv/bin:$PATH" HEWN_GENERATORS=$root/build/hewn_generators
 cmake --preset default >/dev/null
 cmake --build --preset default --target hewn_generators
 
-# debhelper builds in no folder whose name has a space, and its flags leave no folder's name behind.
+# The build is in a temporary folder, because debhelper cannot build in a folder whose name has a
+# space. Its flags keep the folder's name out of the packages.
 build=$(mktemp -d)
 trap 'rm -rf "$build"' EXIT
 source=$build/hewn-$version
 mkdir "$source"
-# Of a source package all but builds.
+# The files are those that git has or, in a source package, all except builds.
 { git ls-files -z || find . -path './build*' -prune -o -path ./dist -prune -o -path ./.venv \
     -prune -o -type f -print0; } | xargs -0 cp --parents --no-dereference -t "$source"
-ln -s "$root/.venv" "$source/.venv"  # Halide, by a name that debug information may have
+ln -s "$root/.venv" "$source/.venv"  # has Halide; debug information may have this name
 cp -r packaging/debian "$source/debian"
 cd "$source/debian"
 sed -i "s/@SOVERSION@/$soversion/" control rules
@@ -31,8 +34,8 @@ for package in "libhewn$soversion" libhewn-dev hewn; do
     cp lintian-overrides "$package.lintian-overrides"
 done
 rm lintian-overrides
-# Every function of the header has been there since this version: before 1.0 each minor version has
-# a soname of its own.
+# The symbols file says that all functions exist since this version. Before 1.0, each minor version
+# has another soname, so older versions do not matter.
 {
     echo "libhewn.so.$soversion libhewn$soversion #MINVER#"
     echo "* Build-Depends-Package: libhewn-dev"

@@ -1,12 +1,12 @@
 # shellcheck shell=bash
-# Sourced by what needs a Python of a certain version. Versions are written as in 3.11, and 3.13t for
-# a free-threaded Python.
+# Functions to find a Python of a certain version, for scripts that source this file. Versions are
+# written 3.11, or 3.13t for a free-threaded Python.
 
-# version_of_tag TAG: 3.11 for the tag cp311-cp311 of a wheel, 3.13t for cp313-cp313t.
+# version_of_tag TAG: prints 3.11 for the wheel's tag cp311-cp311, and 3.13t for cp313-cp313t.
 version_of_tag() { sed -E 's/^cp3([0-9]+)-(abi3|cp3[0-9]+(t?))$/3.\1\3/' <<<"$1"; }
 
-# python_at_hand VERSION: the path of such an interpreter on this machine: the system's, one on the
-# PATH, or one of pyenv's. Exit status 1: there is none.
+# python_at_hand VERSION: prints the path of such an interpreter on this machine: the system's, one
+# on the PATH, or one of pyenv's. The exit status is 1 if there is none.
 python_at_hand() {
     local candidate
     while IFS= read -r candidate; do

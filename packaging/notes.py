@@ -1,4 +1,4 @@
-"""The release notes: the version's section of CHANGELOG.md."""
+"""Writes the release notes: the version's section of CHANGELOG.md."""
 
 import re
 
@@ -8,7 +8,7 @@ CHANGELOG = common.ROOT / "CHANGELOG.md"
 
 
 def section(text, version):
-    """What stands below the heading `## <version>`, or `## [<version>] - <date>`."""
+    """The text below the heading `## <version>` or `## [<version>] - <date>`."""
     for part in re.split(r"^## ", text, flags=re.M)[1:]:
         heading, _, body = part.partition("\n")
         if heading.split()[0].strip("[]") == version and body.strip():

@@ -1,5 +1,5 @@
-"""The npm package: what a build for WebAssembly has installed in share/hewn/web. As `npm pack`
-would write it, but the same each time, and without npm."""
+"""Packs the npm package from the files that a build for WebAssembly has installed in
+share/hewn/web. The result is as from `npm pack`, but reproducible, and npm is not needed."""
 
 import common
 

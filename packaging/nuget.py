@@ -1,5 +1,5 @@
-"""NuGet: for C and C++ of Visual Studio (build/native, and buildTransitive for what such a project
-is a part of), and native libraries for .NET (runtimes/)."""
+"""Packs the NuGet package. It serves C and C++ projects of Visual Studio (build/native, and
+buildTransitive for projects that depend on them), and has native libraries for .NET (runtimes/)."""
 
 import common
 
@@ -26,14 +26,14 @@ def contents(release, systems):
     yield "_rels/.rels", release.fill("nuget/rels.xml")
     yield f"{common.DISTRIBUTION}.nuspec", release.fill("nuget/package.nuspec")
     yield "README.md", release.fill("nuget/README.md", **words)
-    for folder in ("build", "buildTransitive"):  # NuGet imports what is named like the package
+    for folder in ("build", "buildTransitive"):  # NuGet imports targets named like the package
         yield (
             f"{folder}/native/{common.DISTRIBUTION}.targets",
             release.fill("nuget/package.targets", **words),
         )
     yield "lib/netstandard2.0/_._", ""  # any .NET may reference the package
     for name, file in release.notices(systems[0]).items():
-        yield name if "." in name else f"{name}.txt", file  # an OPC part has an extension
+        yield name if "." in name else f"{name}.txt", file  # parts of OPC must have an extension
     for path, file in release.headers(windows[0]):
         yield f"build/native/include/{path}", file
     for system in windows:
@@ -47,7 +47,7 @@ def contents(release, systems):
 
 
 def content_types(release, names):
-    """What an OPC package says of its parts' extensions."""
+    """The file in which an OPC package gives a type to each extension of its parts."""
     extensions = sorted({name.rpartition(".")[2] for name in names})
     lines = (
         f'  <Default Extension="{extension}" ContentType="'

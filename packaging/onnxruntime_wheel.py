@@ -1,5 +1,6 @@
-"""Wheels of the execution provider for ONNX Runtime: the module onnxruntime_ep_hewn with
-the library of a system. They depend on no package: a program's ONNX Runtime may be of several."""
+"""Packs the wheels of the execution provider for ONNX Runtime: the module onnxruntime_ep_hewn with
+the library of a system. They require no other package, because there are several packages with ONNX
+Runtime."""
 
 import os
 import pathlib
@@ -31,7 +32,8 @@ def system_of(wheel):
 
 
 def stage_of(release, system):
-    """Of a system's stages the one that has the library: it is built without GPUs' kernels."""
+    """The system's stage that has the provider's library. It is preferably the one that is built
+    without kernels for GPUs."""
     for name in (f"{system}-cpu", system):
         if any((release.stage / name / library).is_file() for library in LIBRARIES):
             return name

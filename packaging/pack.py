@@ -9,7 +9,7 @@ import pathlib
 
 import common
 
-# In this order: later forms take what earlier ones write.
+# The forms are packed in this order, because later ones use the files that earlier ones write.
 FORMS = (
     "universal",
     "archives",
@@ -28,7 +28,8 @@ FORMS = (
 
 
 def refuse_names(folder, forbidden):
-    """Nobody is to read in a package where it was built."""
+    """Ends the program if a file has the name of a forbidden folder: packages must not reveal where
+    they were built."""
     names = [str(path).encode() for path in forbidden]
     for _, path in common.files(folder):
         data = str(path.readlink()).encode() if path.is_symlink() else path.read_bytes()

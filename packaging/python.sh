@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# packaging/python.sh ARGUMENT...: Python with the wheels of requirements.txt, in the virtual
-# environment build/packaging-venv, which the first call makes. `-m conans.conan` is Conan. Exit
-# status 77: the wheels cannot be had.
+# packaging/python.sh ARGUMENT...
+#
+# Runs Python in the virtual environment build/packaging-venv, which has the wheels of
+# requirements.txt. The first call makes it. With the arguments `-m conans.conan` it runs Conan. The
+# exit status is 77 if the wheels cannot be installed.
 set -euo pipefail
 root=$(CDPATH="" cd -P "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 source "$root/scripts/venv.sh"

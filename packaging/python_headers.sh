@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
-# python_headers.sh FOLDER TAG: leaves in FOLDER the Python.h, with what it includes, that the wheel
-# with this tag is compiled with: for cp312-abi3, the stable ABI, those of Python 3.12 or newer, for
-# cp311-cp311 those of 3.11. They are this system's, else those of an interpreter at hand, else of
-# another Debian or Ubuntu by apt, else of a wheel that has them. Their pyconfig.h is for this
-# system; bindings/python/cross has one for all. A free-threaded Python's headers differ in that
-# alone. Exit status 77: there are none.
+# python_headers.sh FOLDER TAG
+#
+# Puts Python's headers into FOLDER, with which the wheel with this tag is compiled. For cp312-abi3,
+# the stable ABI, they are those of Python 3.12 or newer; for cp311-cp311 they are those of 3.11.
+# The script takes them from this system, or else from another interpreter on this machine, or else
+# from another release of Debian or Ubuntu by apt, or else from a wheel that has them. Their
+# pyconfig.h is left out, because it is for one system; bindings/python/cross has one for all
+# systems. The headers of a free-threaded Python differ only in pyconfig.h. The exit status is 77 if
+# there are no headers.
 set -euo pipefail
 root=$(CDPATH="" cd -P "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 source "$root/packaging/interpreters.sh"
@@ -16,7 +19,7 @@ if [[ $tag == *-abi3 ]]; then wanted="$version or newer"; fi
 skip() { echo "skipped: no headers of Python $wanted: $*" >&2 && exit 77; }
 if [[ -f $folder/Python.h ]]; then exit; fi
 
-# Whether these are such headers.
+# fits FOLDER: whether the headers there are of the wanted version.
 fits() {
     local minor
     minor=$(sed -n 's/^#define PY_MINOR_VERSION[[:space:]]*//p' "$1/patchlevel.h" 2>/dev/null)
@@ -40,8 +43,8 @@ of_an_interpreter() {
     python=$(python_at_hand "$version") && include_folder "$python"
 }
 
-# The package of another release of this system, from the mirror that its apt uses, unpacked in
-# WORK.
+# Takes the package of another release of this system, from the mirror that its apt uses, and
+# unpacks it in WORK.
 of_another_release() {
     local work=$1 name suite package site options
     name=$(. /etc/os-release && echo "$ID")
@@ -65,7 +68,7 @@ of_another_release() {
     echo "$work"/usr/include/python3.*
 }
 
-# Debian has no release with Python 3.10; a wheel has its headers.
+# No release of Debian has Python 3.10. There is a wheel with its headers.
 of_a_wheel() {
     local work=$1
     [[ $tag == cp310-cp310 ]] || return

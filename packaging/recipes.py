@@ -1,6 +1,6 @@
-"""The Conan recipe and the vcpkg port: files of conan/ and vcpkg/, filled in, with the hashes of
-the archives that they repackage. Building from source would need Halide, which neither offers in
-the version that hewn needs."""
+"""Packs the Conan recipe and the vcpkg port: the templates in conan/ and vcpkg/, with the hashes of
+the release archives. The recipe and the port install these archives. They do not build from source,
+because neither Conan nor vcpkg has the version of Halide that hewn needs."""
 
 import json
 import pathlib
@@ -10,7 +10,7 @@ import common
 
 
 def linked(release):
-    """The archives that the recipes' systems take."""
+    """{system: archive} of the archives that the recipe and the port use."""
     return {
         system: path
         for system, path in release.archives().items()
@@ -19,7 +19,7 @@ def linked(release):
 
 
 def conan_data(release):
-    """conandata.yml; JSON is YAML."""
+    """The contents of conandata.yml, as JSON, which is valid YAML."""
     archives = {
         system: {"url": f"{release.downloads}/{path.name}", "sha256": common.digest(path)}
         for system, path in linked(release).items()
@@ -35,7 +35,8 @@ def vcpkg_data(release):
 
 
 def filled(release, folder, more):
-    """dist/hewn-<version>-<folder>.tar.gz of the templates of a folder, and of `more`."""
+    """Writes dist/hewn-<version>-<folder>.tar.gz with the folder's templates, filled in, and with
+    the files in `more`, {name: text}."""
     texts = {name: release.fill(path) for name, path in common.files(common.HERE / folder)} | more
     with tempfile.TemporaryDirectory() as to:
         for name, text in texts.items():

@@ -1,4 +1,5 @@
-"""A CycloneDX bill of materials: each package in DIST, and what of others' work is in its files."""
+"""Writes a CycloneDX bill of materials: all packages in DIST, and which third-party parts are in
+each of them."""
 
 import datetime
 import re
@@ -17,8 +18,9 @@ ZIG_WHEEL = r"^hewn/_hewn[^/]*\.so$"
 PROVIDER = r"onnxruntime_providers_hewn\.(so|dll)$"
 MODULE = r"/hewn\.wasm$"
 TOOL = r"/bin/hewn(\.exe)?$|^deb/hewn_"
-# {the first column of THIRD_PARTY.md's table: (name, SPDX licence, package, which files have it)};
-# a file is <system>/... A static library has of others' work only Halide's.
+# The third-party parts: {the first column of THIRD_PARTY.md's table: (name, SPDX licence, package,
+# pattern of the files that have the part)}. A file's name is <system>/... The only part in a static
+# library is Halide.
 PARTS = {
     "Halide 21.0.0, its runtime and generated code": (
         "Halide",
@@ -73,8 +75,8 @@ PACKAGES = (".aar", ".deb", ".nupkg", ".tgz", ".whl", *common.ARCHIVES)
 
 
 def check_notices(text):
-    """THIRD_PARTY.md has the same parts: those of its table that are linked into the library or the
-    tool."""
+    """Compares PARTS with THIRD_PARTY.md: its table must have the same parts that are linked into
+    the library or the tool."""
     rows = re.findall(r"^\| (.+?) \| .+? \| (.+?) \| (.+?) \| .+? \|$", text, re.M)[1:]
     linked = {
         name
@@ -86,7 +88,7 @@ def check_notices(text):
 
 
 def members(path):
-    """The files in a package, each as <system>/..., whatever the package calls the system."""
+    """The files in a package, each as <system>/... with the same names of systems for all forms."""
     if path.suffix == ".deb":
         return [f"deb/{path.name}"]
     if path.name.endswith((".tar.gz", ".tgz")):
@@ -158,7 +160,7 @@ def bill(release, packages):
         bom.components.update([file, *inside])
         bom.register_dependency(file, inside)
     bom.register_dependency(hewn, [part for part in bom.components if part.hashes])
-    # The same packages give the same number.
+    # The serial number is the same for the same packages.
     names = " ".join(f"{path.name} {common.digest(path)}" for path in packages)
     bom.serial_number = uuid.uuid5(uuid.NAMESPACE_URL, names)
     return bom

@@ -1,5 +1,5 @@
-"""The Python package's source, which is all of hewn's, and the wheel of hewn-tune, which has that
-source inside."""
+"""Packs the Python package's source distribution, which has all of hewn's source, and the wheel of
+hewn-tune, which contains that source distribution."""
 
 import os
 import subprocess

@@ -1,4 +1,5 @@
-"""SHA256SUMS of everything in DIST, as sha256sum checks it. What is signed is this file."""
+"""Writes SHA256SUMS, the hashes of all files in DIST, in the format of sha256sum. This is the file
+that is signed."""
 
 import common
 

@@ -1,18 +1,19 @@
-"""macOS' two architectures as one more system in STAGE: what differs is joined by llvm-lipo."""
+"""Makes one more system in STAGE that serves both architectures of macOS. Files that differ between
+them are joined by llvm-lipo."""
 
 import shutil
 import subprocess
 
 import common
 
-# The kernels of one architecture each, for hewn_link_kernels, which links them all where there is no
-# list.
+# Lists of the kernels of one architecture, for hewn_link_kernels. They are left out: without a
+# list, it links all kernels.
 OF_ONE = "lib/cmake/hewn/table/lists/"
 PARTS, UNIVERSAL = ("macos-arm64", "macos-x86_64"), "macos-universal"
 
 
 def lipo():
-    """Debian 12 has the tool by its versioned name alone."""
+    """The name of the tool. Debian 12 has it only with a version in its name."""
     names = ["llvm-lipo", *(f"llvm-lipo-{version}" for version in range(30, 13, -1))]
     for name in names:
         if shutil.which(name):
@@ -24,13 +25,13 @@ def join(arm, intel, to):
     to.parent.mkdir(parents=True, exist_ok=True)
     if arm.is_symlink() or arm.read_bytes() == intel.read_bytes():
         shutil.copy2(arm, to, follow_symlinks=False)
-    else:  # refuses what is no Mach-O
+    else:  # the tool refuses files that are not Mach-O
         subprocess.run([lipo(), "-create", arm, intel, "-output", to], check=True)
         shutil.copymode(arm, to)
 
 
 def pack(release):
-    """Writes nothing to DIST: the other forms do."""
+    """Writes only to STAGE. The other forms then pack the new system."""
     if release.staged(PARTS) != list(PARTS):
         return []
     arm, intel, to = (release.stage / system for system in (*PARTS, UNIVERSAL))

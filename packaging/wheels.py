@@ -1,6 +1,7 @@
-"""The Python package's wheels. PYTHON/<system>/<tag> has the files of each, where the tag is that
-of the interpreter: cp312-abi3, the stable ABI, and one for each Python that cannot use that. What
-pip would build here has the same files and metadata (packaging_test.py)."""
+"""Packs the wheels of the Python package. PYTHON/<system>/<tag> has the files of each. The tag
+names the interpreter: cp312-abi3 is for the stable ABI, and there is a wheel for each Python that
+cannot use that. A wheel that pip builds has the same files and metadata (packaging_test.py checks
+that)."""
 
 import base64
 import hashlib
@@ -12,7 +13,8 @@ TOOLCHAINS = common.ROOT / "cmake/toolchains"
 
 
 def platform(system):
-    """manylinux_2_17_x86_64, as the system's toolchain file says."""
+    """The platform in the wheel's tag, such as manylinux_2_17_x86_64. The system's toolchain file
+    has it."""
     text = (TOOLCHAINS / f"{system}.cmake").read_text(encoding="utf-8")
     return re.search(r"^# wheel: (\S+)$", text, re.M)[1]
 
@@ -31,7 +33,7 @@ def metadata():
 
 
 def record(entries, name):
-    """Each file's hash, as the wheel's RECORD has it."""
+    """The lines of a wheel's RECORD: the hash and the size of each file."""
     for path, data in entries.items():
         digest = hashlib.sha256(data).digest()
         text = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()

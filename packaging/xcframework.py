@@ -1,8 +1,9 @@
-"""Apple: an XCFramework of static libraries, with a Package.swift and a podspec that name it.
+"""Packs the XCFramework for Apple's systems, with a Package.swift and a podspec that name it.
 
-Static: there is nothing to sign, and no Info.plist whose oldest system the App Store could miss.
-The module map has a folder of its own, as Xcode copies all packages' headers to one. Foundation:
-the runtime that Halide has for iOS writes by NSLog."""
+Its libraries are static. So there is nothing to sign, and no Info.plist in which the App Store
+expects the oldest system. The module map is in a folder of its own, because Xcode copies the
+headers of all packages to one folder. It links Foundation, because Halide's runtime for iOS writes
+messages by NSLog."""
 
 import plistlib
 import re
@@ -20,8 +21,8 @@ SLICES = {
 
 
 def oldest_system(library, platform):
-    """The system that all objects of a library say they are for. A linker warns of each that says
-    otherwise."""
+    """The oldest system for which all objects of the library say they are. Ends the program if they
+    differ, because a linker warns of objects that do."""
     command = ["llvm-objdump", "--macho", "--arch=all", "--private-headers", library]
     headers = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     said = set(

@@ -20,11 +20,11 @@ void fill_random(Tensor &tensor, Random &random) {
 
 namespace {
 
-// Quotients of up to +-600 by a scale of about 2^exponent, a quarter of them half-integers where it
-// is a power of two.
+// Fills x with numbers whose quotients by a scale of about 2^exponent are up to +-600. If the scale
+// is a power of two, a quarter of the quotients are half-integers.
 void fill_quotients(Tensor &x, Random &random, int exponent) {
-    // One NaN or quotient beyond int32, and the forms that multiply by a reciprocal leave the box
-    // to the one that divides.
+    // After one NaN or one quotient beyond int32, a form that multiplies by a reciprocal leaves the
+    // whole box to `divide`. So half of all tensors have no such value.
     const bool any = random.one_in(2);
     with_type<float, f16, int32_t>(x.type, [&](auto tag) {
         using T = decltype(tag);
@@ -59,7 +59,7 @@ void fill_inputs(Problem &problem, Random &random, Scales scales) {
         if (!problem.inputs[i] || problem.in_place >> i & 1) continue;
         Tensor &input = *problem.inputs[i];
         if (op.tensors[i].role == Role::scale) {
-            // Of several now and then one that shrinks or swamps the others.
+            // If there are several scales, one of them now and then is much smaller or larger.
             const int relative =
                 op.is_one_element(i) && random.one_in(8) ? int(random.integer(-30, 30)) : 0;
             fill(input, [&](int64_t j) {

@@ -1,4 +1,5 @@
-// DYNAMIC_QUANTIZE_LINEAR with its tensors, and its truth.
+// DYNAMIC_QUANTIZE_LINEAR with its tensors, and its expected results. The operator is not
+// element-wise and has three outputs, so Problem (tensors.h) does not serve it.
 #pragma once
 
 #include <hewn/hewn.h>
@@ -20,10 +21,10 @@ namespace hewn_test {
 
 constexpr hewn_operator_type DYNAMIC = HEWN_OPERATOR_DYNAMIC_QUANTIZE_LINEAR;
 
-// The three outputs' memory.
+// The contents of the three outputs' memory.
 using Images = std::array<std::vector<uint8_t>, 3>;
 
-// The operator with its tensors, each between sentinels.
+// The operator with its tensors, each in memory of its own between sentinels.
 struct Dynamic {
     Tensor input, output, scale, zero_point;
 
@@ -32,7 +33,7 @@ struct Dynamic {
           output(std::move(y)),
           scale(HEWN_DATA_TYPE_FLOAT32, ones()),
           zero_point(output.type, ones()) {}
-    // A dense row.
+    // For a contiguous row of `elements`. `types` are those of the input and the output.
     Dynamic(const DataTypes &types, int64_t elements)
         : Dynamic(Tensor(types[0], {elements}), Tensor(types[1], {elements})) {}
 
@@ -50,7 +51,8 @@ struct Dynamic {
         for (size_t i = 0; i < images.size(); i++)
             std::copy(images[i].begin(), images[i].end(), outputs()[i]->memory.begin());
     }
-    // Of the outputs' memory from `expected`, what lies around them included; empty: none.
+    // The first byte of the outputs' memory that differs from `expected`, as text; empty if none
+    // does. Memory around the outputs is compared too.
     std::string difference(const Images &expected) {
         for (size_t i = 0; i < expected.size(); i++) {
             const Tensor &tensor = *outputs()[i];
@@ -73,8 +75,8 @@ inline float number(const Tensor &tensor, int64_t at) {
                                                  : tensor.at<float>(at);
 }
 
-// The three outputs' memory as it ought to be.
-inline Images truth(Dynamic &problem) {
+// What the three outputs' memory must hold after an execution, computed by the reference.
+inline Images expected_output(Dynamic &problem) {
     Images images = problem.images();
     const auto at = [&](size_t i) { return images[i].data() + problem.outputs()[i]->offset; };
     const auto each = [&](const auto &f) {
@@ -96,7 +98,7 @@ inline Images truth(Dynamic &problem) {
     return images;
 }
 
-// Numbers around 0, or all on one side of it.
+// Fills a tensor with numbers around 0, or with numbers that lie on one side of it.
 inline void fill_normal(Tensor &tensor, Random &random) {
     const int exponent = int(random.integer(-12, 12));
     const float shift = random.one_in(3) ? random.unit() * 4 - 2 : 0;

@@ -1,4 +1,4 @@
-// Every element of strided tensors.
+// Loops over the elements of strided tensors.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 
 namespace hewn_test {
 
-// Calls f(offsets) for every element of tensors in row-major order; strides and offsets are in
-// elements, one for each tensor.
+// Calls f(offsets) for every element of tensors that have the same sizes, in row-major order.
+// `offsets` has each tensor's offset; offsets and strides are in elements.
 template<class F>
 void for_each_element(const std::vector<int64_t> &sizes,
                       const std::vector<std::vector<int64_t>> &strides, F &&f) {
@@ -42,8 +42,8 @@ void for_each_element(const std::vector<int64_t> &sizes,
     }
 }
 
-// The same where index i of dimension d is element i / block_sizes[t][d] of tensor t; no block
-// sizes: 1.
+// The same for tensors with blocks: index i of dimension d is element i / block_sizes[t][d] of
+// tensor t. Without block sizes all are 1.
 template<class F>
 void for_each_element(const std::vector<int64_t> &sizes,
                       const std::vector<std::vector<int64_t>> &strides,

@@ -9,7 +9,7 @@
 namespace hewn_test {
 
 namespace {
-namespace table {  // whose words would hide others' names
+namespace table {  // a namespace of its own, as the table's words would hide other names
 
 constexpr Role data = Role::data, scale = Role::scale, zero_point = Role::zero_point,
                output = Role::output;
@@ -121,7 +121,8 @@ DataTypes operand_types(const OperatorFacts &op, const std::string &signature) {
         if (!std::getline(words, word, '_'))
             throw std::logic_error(op.name + ": a signature of too few types: " + signature);
         types[t] = parse_type(word);
-        const int like = op.tensors[t].like;  // which has this type then, unless it is named itself
+        // The tensor that this one is like has the same type, unless the signature names it too.
+        const int like = op.tensors[t].like;
         if (like >= 0 && !types[size_t(like)]) types[size_t(like)] = types[t];
     }
     for (size_t t = 0; t < types.size(); t++) {

@@ -106,7 +106,7 @@ std::vector<int64_t> random_strides(const std::vector<int64_t> &sizes,
         stride *= std::max<int64_t>(sizes[d], 1);
         if (random.one_in(8)) stride += random.integer(1, 7);
     }
-    // The stride of a dimension of size 1 means nothing.
+    // The stride of a dimension of size 1 means nothing, so it may be any number.
     for (size_t d = 0; d < sizes.size(); d++) {
         if (sizes[d] == 1 && random.one_in(4)) strides[d] = random.integer(0, 1000);
     }
@@ -132,7 +132,8 @@ std::vector<int64_t> random_sizes(Random &random, int64_t max_elements) {
 
 namespace {
 
-// Sometimes blocks, of a dimension or two, of which at most one has a short last one.
+// Block sizes, mostly 1: sometimes there are blocks along one or two dimensions. The last block of
+// at most one dimension is short, and of none if blocks must be `whole`.
 std::vector<int64_t> random_block_sizes(const std::vector<int64_t> &sizes, bool whole,
                                         Random &random) {
     std::vector<int64_t> block_sizes(sizes.size(), 1);
@@ -176,7 +177,7 @@ Problem random_problem(hewn_operator_type op, const std::vector<hewn_data_type> 
             for (size_t d = 0; d < rank; d++) broadcast[d] = random.one_in(3);
         }
         strides.push_back(random_strides(stored_sizes(sizes, blocks.back()), broadcast, random));
-        if (random.one_in(16)) {  // any strides at all: windows that overlap
+        if (random.one_in(16)) {  // any strides at all, so that rows may overlap
             for (int64_t &stride : strides.back()) stride = random.integer(0, 9);
         }
     }
@@ -193,7 +194,7 @@ Problem random_problem(hewn_operator_type op, const std::vector<hewn_data_type> 
                 Tensor(types[free[i]], sizes, strides[i], 0, blocks[i]));
     }
     for (size_t i = 0; i < problem.inputs.size(); i++) {
-        // The other form of one element: a view of the output's sizes, all strides 0.
+        // One element may also be described with the output's sizes and with strides of 0.
         if (facts(op).is_one_element(i) && random.one_in(4))
             problem.inputs[i].emplace(Tensor(types[i], sizes, std::vector<int64_t>(rank, 0)));
         if (facts(op).tensors[i].role == Role::zero_point && random.one_in(8))

@@ -1,7 +1,8 @@
-// The truth of hewn's numerics in scalar C++: the only oracle. Every variant must equal it bit for
-// bit (any NaN equals any NaN). Evaluated in IEEE-754 binary32, one rounding to nearest even per
-// written operation. Compile with -ffp-contract=off, in the default floating-point mode. Formulas:
-// DirectML's operator reference; the order of roundings: docs/numerics.md.
+// The reference: the operators' formulas in scalar C++. Every variant must equal it bit for bit
+// (any NaN equals any NaN). It is computed in IEEE-754 binary32, with one rounding to nearest even
+// for each written operation, so it must be compiled with -ffp-contract=off and run in the default
+// floating-point mode. The formulas are those of DirectML's operator reference; docs/numerics.md
+// gives the order of the roundings.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +24,7 @@ struct bf16 {
     uint16_t bits;
 };
 
-// An integer of fewer bits than T, kept in one.
+// An integer of fewer bits than T, kept in a T.
 template<int Bits, class T>
 struct Narrow {
     static constexpr int bits = Bits;
@@ -69,7 +70,7 @@ inline float to_f32(float x) { return x; }
 // f32(i), nearest even.
 inline float to_f32(int32_t i) { return float(i); }
 
-// f16(x), nearest even; from 65520 on infinity.
+// f16(x), nearest even; infinity from 65520 on.
 inline f16 to_f16(float x) {
     const uint32_t bits = to_bits(x), magnitude = bits & 0x7fffffff;
     const uint16_t sign = uint16_t(bits >> 16 & 0x8000);
@@ -81,7 +82,7 @@ inline f16 to_f16(float x) {
     return {uint16_t(sign | ((magnitude - (112u << 23) + 0xfff + (magnitude >> 13 & 1)) >> 13))};
 }
 
-// bf16(x), nearest even; beyond its range infinity.
+// bf16(x), nearest even; infinity beyond the range of bf16.
 inline bf16 to_bf16(float x) {
     const uint32_t bits = to_bits(x);
     if (std::isnan(x)) return {uint16_t(bits >> 16 | 0x40)};
@@ -95,10 +96,11 @@ T from_f32(float x) {
     else return x;
 }
 
-// a + b: floats round once in T, integers wrap modulo 2^n.
+// a + b: floats are rounded once, to T; integers wrap modulo 2^n.
 template<class T>
 T add(T a, T b) {
-    // f32 has 24 >= 2 * 11 + 2 bits, f16 has 11 and bf16 8: rounding twice is rounding once.
+    // f32 has 24 significant bits, f16 has 11 and bf16 has 8. As 24 >= 2 * 11 + 2, rounding to f32
+    // and then to T is the same as rounding once.
     if constexpr (std::is_same_v<T, f16> || std::is_same_v<T, bf16>)
         return from_f32<T>(to_f32(a) + to_f32(b));
     else if constexpr (std::is_floating_point_v<T>) return a + b;
@@ -116,12 +118,12 @@ struct Limits<Narrow<Bits, T>> {
                          max = min + 2 * half - 1;
 };
 
-// What an absent zero point of DirectML's QUANTIZE and DEQUANTIZE is: the middle of an unsigned
-// type, 0 of a signed one.
+// The value of an absent zero point in DirectML's QUANTIZE and DEQUANTIZE: the middle of an
+// unsigned type's range, 0 for a signed type.
 template<class T>
 constexpr int middle = Limits<T>::min < 0 ? 0 : Limits<T>::max / 2 + 1;
 
-// clamp(roundToIntegralTiesToEven(q) + z, Min, Max); NaN gives z.
+// clamp(roundToIntegralTiesToEven(q) + z, Min, Max); z if q is NaN.
 template<class Out>
 Out quantize_quotient(float q, Out z) {
     if (std::isnan(q)) return z;
@@ -130,22 +132,23 @@ Out quantize_quotient(float q, Out z) {
     return Out(r < min ? min : r > max ? max : r);
 }
 
-// clamp(round(x / s) + z, Min, Max)
+// QUANTIZE_LINEAR: clamp(round(x / s) + z, Min, Max).
 template<class Out, class In, class Scale>
 Out quantize_linear(In x, Scale s, Out z) {
     return quantize_quotient<Out>(to_f32(x) / to_f32(s), z);
 }
 
-// Floats of `bits` significant bits, fewer below 2^least_exponent.
+// A float format with `bits` significant bits, or fewer below 2^least_exponent.
 struct FloatFormat {
     int bits, least_exponent;
     double largest;
 };
-// As hewn_precision numbers them.
+// The formats, in the order of hewn_precision.
 constexpr FloatFormat kPrecisions[] = {
     {24, -126, 0x1.fffffep127}, {11, -14, 65504}, {8, -126, 0x1.fep127}};
 
-// x to nearest even of the format's numbers, as a multiple of one's distance to the next.
+// x rounded to the nearest number of the format, ties to even. `step` is the distance between
+// numbers of the format next to x.
 inline float rounded_to(const FloatFormat &format, float x) {
     if (!std::isfinite(x) || x == 0) return x;
     const int exponent = std::max(std::ilogb(x), format.least_exponent);
@@ -154,7 +157,8 @@ inline float rounded_to(const FloatFormat &format, float x) {
     return std::fabs(rounded) > format.largest ? std::copysign(HUGE_VALF, x) : float(rounded);
 }
 
-// clamp(round(x / s) + z, Min, Max), where x and s are rounded, and then their quotient.
+// QUANTIZE_LINEAR with the attribute `precision`: x and s are rounded to the format, and then their
+// quotient is.
 template<class Out, class In, class Scale>
 Out quantize_linear(In x, Scale s, Out z, const FloatFormat &precision) {
     const float dividend = rounded_to(precision, to_f32(x)),
@@ -162,7 +166,8 @@ Out quantize_linear(In x, Scale s, Out z, const FloatFormat &precision) {
     return quantize_quotient<Out>(rounded_to(precision, dividend / divisor), z);
 }
 
-// The range of a tensor that DYNAMIC_QUANTIZE_LINEAR quantizes. It holds 0; NaN does not count.
+// The range of the tensor that DYNAMIC_QUANTIZE_LINEAR quantizes. It always includes 0; NaN does
+// not count.
 struct Range {
     float low = 0, high = 0;
 
@@ -172,7 +177,7 @@ struct Range {
     }
 };
 
-// (high - low) / (Max - Min); 1 where all is 0.
+// The scale: (high - low) / (Max - Min), or 1 if the range is only 0.
 template<class Out>
 float dynamic_scale(const Range &range) {
     if (range.low == range.high) return 1;
@@ -180,7 +185,7 @@ float dynamic_scale(const Range &range) {
     return extent / float(int(Limits<Out>::max) - int(Limits<Out>::min));
 }
 
-// roundToIntegralTiesToEven(clamp(Min - low / s, Min, Max)); where that is NaN, Min.
+// The zero point: roundToIntegralTiesToEven(clamp(Min - low / s, Min, Max)), or Min if that is NaN.
 template<class Out>
 Out dynamic_zero_point(const Range &range, float s) {
     constexpr float min = Limits<Out>::min, max = Limits<Out>::max;
@@ -189,8 +194,8 @@ Out dynamic_zero_point(const Range &range, float s) {
     return Out(std::nearbyint(z > max ? max : z));
 }
 
-// (x - z) * s: the difference is exact and rounds once to f32, the product rounds once, f16 once
-// more.
+// DEQUANTIZE_LINEAR: (x - z) * s. The difference is exact and is rounded once to f32. The product
+// is rounded to f32, and for an f16 output once more.
 template<class Out, class Scale, class In>
 Out dequantize_linear_to(In x, Scale s, In z) {
     return from_f32<Out>(float(int64_t(x) - int64_t(z)) * to_f32(s));
@@ -200,28 +205,28 @@ Scale dequantize_linear(In x, Scale s, In z) {
     return dequantize_linear_to<Scale>(x, s, z);
 }
 
-// clamp(round(((a - az) * as + (b - bz) * bs) / os) + oz, Min, Max)
+// QUANTIZED_LINEAR_ADD: clamp(round(((a - az) * as + (b - bz) * bs) / os) + oz, Min, Max).
 template<class Out, class A, class B>
 Out quantized_linear_add(A a, float as, A az, B b, float bs, B bz, float os, Out oz) {
     const float a_value = float(int(a) - int(az)) * as, b_value = float(int(b) - int(bz)) * bs;
     return quantize_quotient<Out>((a_value + b_value) / os, oz);
 }
 
-// clamp(round((a - az) * (b - bz) * (as * bs / os)) + oz, Min, Max): the product of the differences
-// is exact
+// QUANTIZED_LINEAR_MUL: clamp(round((a - az) * (b - bz) * (as * bs / os)) + oz, Min, Max). The
+// product of the differences is exact.
 template<class Out, class In>
 Out quantized_linear_mul(In a, float as, In az, In b, float bs, In bz, float os, Out oz) {
     const float ratio = as * bs / os;
     return quantize_quotient<Out>(float((int(a) - int(az)) * (int(b) - int(bz))) * ratio, oz);
 }
 
-// quantize_linear of dequantize_linear's f32
+// REQUANTIZE: quantize_linear of the f32 that dequantize_linear gives.
 template<class Out, class In>
 Out requantize(In x, float scale, In zero_point, float os, Out oz) {
     return quantize_linear<Out>(dequantize_linear<float>(x, scale, zero_point), os, oz);
 }
 
-// Equal bits, or both NaN.
+// Whether a and b have equal bits or are both NaN.
 template<class T>
 bool same(T a, T b) {
     if constexpr (std::is_same_v<T, f16>)

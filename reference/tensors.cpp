@@ -91,8 +91,8 @@ Evaluation Problem::evaluation() const {
         result.inputs.push_back(input_data(i));
         std::vector<int64_t> strides =
             inputs[i] ? inputs[i]->strides : std::vector<int64_t>(output.sizes.size(), 0);
-        // A dimension of size 1 is not stepped along: scales of QUANTIZED_LINEAR_ADD have all sizes
-        // 1.
+        // A dimension of size 1 has no steps. For example all sizes of QUANTIZED_LINEAR_ADD's
+        // scales are 1.
         for (size_t d = 0; inputs[i] && d < strides.size(); d++) {
             if (inputs[i]->sizes[d] == 1) strides[d] = 0;
         }
@@ -137,7 +137,7 @@ std::string describe(const Problem &problem) {
 
 namespace {
 
-// The inputs of an element, by their offsets.
+// The inputs of an element as text, by their offsets.
 std::string inputs_at(const Problem &problem, const int64_t *offsets) {
     std::string text;
     for (size_t i = 0; i < problem.inputs.size(); i++) {
@@ -156,7 +156,7 @@ std::string difference(const Problem &problem, const std::vector<uint8_t> &expec
     if (expected == actual) return "";
     const Tensor &output = problem.output;
     const size_t base = output.offset, last = problem.inputs.size();
-    std::vector<uint8_t> rest = expected;  // with the elements of `actual`
+    std::vector<uint8_t> rest = expected;  // becomes `expected` with the elements of `actual`
     std::ostringstream text;
     int64_t differing = 0;
     const Evaluation tensors = problem.evaluation();

@@ -1,5 +1,5 @@
-// Strided tensors between sentinels, and an operator with its tensors. Runtime-typed, so that one
-// test serves every line of variants.inc.
+// Strided tensors in memory with sentinels around them, and an operator with its tensors. Types are
+// known at run time, so that one test serves all variants.
 #pragma once
 
 #include <hewn/hewn.h>
@@ -25,7 +25,7 @@ struct Spec {
     hewn_data_type type;
     std::vector<int64_t> sizes, strides = {}, block_sizes = {};  // no strides: contiguous
 
-    // The C view; valid while this object lives.
+    // The C description. It points into this object.
     hewn_tensor_desc desc() const {
         return {sizeof(hewn_tensor_desc),
                 type,
@@ -37,12 +37,12 @@ struct Spec {
 };
 
 // A tensor in memory of its own. Everything around and between its elements holds SENTINEL. The
-// base is aligned to the element and, with a `misalignment` in elements, to nothing more.
+// first element lies `misalignment` elements after a multiple of 64 bytes.
 struct Tensor {
     hewn_data_type type = HEWN_DATA_TYPE_UNKNOWN;
     std::vector<int64_t> sizes, strides, block_sizes;  // no block sizes: 1
     std::vector<uint8_t> memory;
-    size_t offset = 0;  // of the first element in `memory`
+    size_t offset = 0;  // of the first element in `memory`, in bytes
 
     Tensor() = default;
     Tensor(hewn_data_type data_type, std::vector<int64_t> tensor_sizes,
@@ -50,7 +50,7 @@ struct Tensor {
            std::vector<int64_t> tensor_block_sizes = {});
     Tensor(hewn_data_type data_type, const std::vector<int64_t> &tensor_sizes)
         : Tensor(data_type, tensor_sizes, contiguous_strides(tensor_sizes)) {}
-    // A copy would lie elsewhere: with another alignment.
+    // A copy would lie at another address, with another alignment.
     Tensor(const Tensor &) = delete;
     Tensor &operator=(const Tensor &) = delete;
     Tensor(Tensor &&) = default;
@@ -67,11 +67,11 @@ struct Tensor {
         set_element(data(), index, value);
     }
 
-    int64_t span() const;  // in elements, from the first to the last
+    int64_t span() const;  // elements from the first to the last, gaps included
     int64_t block_size(size_t d) const { return block_sizes.empty() ? 1 : block_sizes[d]; }
     uint64_t bytes() const { return memory_bytes(type, span()); }
 
-    // The C view; valid while this object lives.
+    // The C description. It points into this object.
     hewn_tensor_desc desc() const {
         return {sizeof(hewn_tensor_desc), type,
                 uint32_t(sizes.size()),   sizes.data(),
@@ -82,35 +82,37 @@ struct Tensor {
     }
 };
 
-// One operator with its tensors.
+// An element-wise operator with its tensors.
 struct Problem {
     hewn_operator_type op = 0;
-    std::vector<std::optional<Tensor>> inputs;  // absent: an optional tensor left out
+    std::vector<std::optional<Tensor>> inputs;  // no value: the tensor is left out
     Tensor output;
-    uint32_t in_place = 0;  // bit i: input i is bound to the output's memory (its own tensor then
-                            // gives the layout only)
-    std::vector<int32_t> attributes = {};  // of the description; others are 0
+    // Bit i: input i is bound to the output's memory. Its own tensor then gives only the layout.
+    uint32_t in_place = 0;
+    std::vector<int32_t> attributes = {};  // attributes after these are 0
 
     Description description() const;
     std::vector<hewn_buffer_binding> bindings() const;
-    // The memory input i is read from.
+    // The memory that input i is read from; null if it is absent.
     const uint8_t *input_data(size_t i) const {
         return in_place >> i & 1 ? output.data() : inputs[i] ? inputs[i]->data() : nullptr;
     }
-    // In DirectML's order, output last; absent inputs have none.
+    // The types in DirectML's order, the output's last; UNKNOWN for absent inputs.
     DataTypes types() const;
-    // In the same order; none at all if all are 1.
+    // The block sizes in the same order; empty if all are 1.
     std::vector<std::vector<int64_t>> block_sizes() const;
     Evaluation evaluation() const;
 };
 
-// Writes the truth into `image`, the output's memory to be.
+// Writes the expected results into `image`, which is a copy of the output's memory and becomes what
+// that must hold after an execution.
 void evaluate_reference(const Problem &problem, std::vector<uint8_t> &image);
 
+// The problem's sizes, strides, blocks and attributes, for messages.
 std::string describe(const Problem &problem);
 
-// What is wrong with the output's memory, which ought to be `expected`: elements bit for bit (any
-// NaN equals any NaN), everything else untouched. Empty: nothing.
+// What is wrong with `actual`, the output's memory, which must be as `expected`: elements bit for
+// bit (any NaN equals any NaN), and everything else untouched. Empty if nothing is wrong.
 std::string difference(const Problem &problem, const std::vector<uint8_t> &expected,
                        const std::vector<uint8_t> &actual);
 

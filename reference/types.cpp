@@ -7,7 +7,7 @@
 namespace hewn_test {
 namespace {
 
-// As signatures name them.
+// The names that types have in signatures.
 constexpr std::pair<const char *, hewn_data_type> TYPE_NAMES[] = {
 #define HEWN_TYPE(name, T, number) {#name, HEWN_DATA_TYPE_##number},
     HEWN_EACH_TYPE(HEWN_TYPE)
@@ -22,14 +22,14 @@ size_t element_bytes(hewn_data_type type) {
     return bytes;
 }
 
-int packed_bits_of(hewn_data_type type) {
+int sub_byte_bits_of(hewn_data_type type) {
     int bits = 0;
-    with_any_type(type, [&](auto tag) { bits = packed_bits<decltype(tag)>; });
+    with_any_type(type, [&](auto tag) { bits = sub_byte_bits<decltype(tag)>; });
     return bits;
 }
 
 uint64_t memory_bytes(hewn_data_type type, int64_t elements) {
-    const int bits = packed_bits_of(type);
+    const int bits = sub_byte_bits_of(type);
     return bits > 0 ? (uint64_t(elements) * uint64_t(bits) + 7) / 8
                     : uint64_t(elements) * element_bytes(type);
 }

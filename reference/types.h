@@ -15,7 +15,7 @@ namespace hewn_test {
 
 using reference::bf16, reference::f16, reference::i4, reference::u4, reference::i2, reference::u2;
 
-// A type's name in signatures, itself, its enumerator.
+// X(name, type, enumerator) for each type: its name in signatures, the C++ type, its enumerator.
 #define HEWN_EACH_TYPE(X) \
     X(f32, float, FLOAT32) \
     X(f16, f16, FLOAT16) \
@@ -28,9 +28,9 @@ using reference::bf16, reference::f16, reference::i4, reference::u4, reference::
     X(i32, int32_t, INT32) \
     X(i16, int16_t, INT16) \
     X(i8, int8_t, INT8) \
-    HEWN_EACH_PACKED_TYPE(X)
-// Several of them share a byte in a tensor.
-#define HEWN_EACH_PACKED_TYPE(X) \
+    HEWN_EACH_SUB_BYTE_TYPE(X)
+// The types of which several elements share a byte in memory.
+#define HEWN_EACH_SUB_BYTE_TYPE(X) \
     X(i4, i4, INT4) \
     X(u4, u4, UINT4) \
     X(i2, i2, INT2) \
@@ -48,15 +48,16 @@ struct DataTypeOf;
 HEWN_EACH_TYPE(HEWN_TYPE)
 #undef HEWN_TYPE
 
+// The bits of a sub-byte type; 0 for types of whole bytes.
 template<class T>
-inline constexpr int packed_bits = 0;
+inline constexpr int sub_byte_bits = 0;
 #define HEWN_TYPE(name, T, number) \
     template<> \
-    inline constexpr int packed_bits<T> = T::bits;
-HEWN_EACH_PACKED_TYPE(HEWN_TYPE)
+    inline constexpr int sub_byte_bits<T> = T::bits;
+HEWN_EACH_SUB_BYTE_TYPE(HEWN_TYPE)
 #undef HEWN_TYPE
 
-// Calls f(T{}) for the one T of Ts that `type` stands for.
+// Calls f(T{}) for the T among Ts that `type` stands for. Throws std::logic_error if there is none.
 template<class... Ts, class F>
 void with_type(hewn_data_type type, F &&f) {
     const bool known = ((DataTypeOf<Ts>::value == type && (f(Ts{}), true)) || ...);
@@ -74,20 +75,21 @@ void with_any_type(hewn_data_type type, F &&f) {
     }
 }
 
-// Of one element; 1 where several share a byte.
+// The bytes of one element; 1 for sub-byte types.
 size_t element_bytes(hewn_data_type type);
-// Bits of an element that shares its byte; 0 where elements are whole bytes.
-int packed_bits_of(hewn_data_type type);
-// Of so many elements of a tensor.
+// The bits of an element of a sub-byte type; 0 for types of whole bytes.
+int sub_byte_bits_of(hewn_data_type type);
+// The bytes of this many elements in a tensor.
 uint64_t memory_bytes(hewn_data_type type, int64_t elements);
 
-// By the names that signatures have. Throw std::logic_error for others.
+// A type from its name in signatures, and the name of a type. They throw std::logic_error if there
+// is none.
 hewn_data_type parse_type(const std::string &name);
 const char *type_name(hewn_data_type type);
 
-// The unsigned type of the same width; the type itself where there is none.
+// The unsigned type of the same width; the type itself if there is none.
 hewn_data_type unsigned_twin(hewn_data_type type);
-// The 8-bit type of a packed type's sign.
+// The 8-bit type with the signedness of a sub-byte type: i8 or u8.
 hewn_data_type byte_of(hewn_data_type packed);
 
 template<class T>
@@ -105,7 +107,7 @@ void store(void *memory, T value) {
 // Element `index` of a tensor that begins at `memory`.
 template<class T>
 T element(const void *memory, int64_t index) {
-    if constexpr (constexpr int bits = packed_bits<T>; bits > 0) {
+    if constexpr (constexpr int bits = sub_byte_bits<T>; bits > 0) {
         const int64_t in_a_byte = 8 / bits;
         return T(static_cast<const uint8_t *>(memory)[index / in_a_byte] >>
                  (index % in_a_byte * bits));
@@ -116,7 +118,7 @@ T element(const void *memory, int64_t index) {
 
 template<class T>
 void set_element(void *memory, int64_t index, T value) {
-    if constexpr (constexpr int bits = packed_bits<T>; bits > 0) {
+    if constexpr (constexpr int bits = sub_byte_bits<T>; bits > 0) {
         const int64_t in_a_byte = 8 / bits;
         const int shift = int(index % in_a_byte) * bits, mask = (1 << bits) - 1;
         uint8_t &byte = static_cast<uint8_t *>(memory)[index / in_a_byte];
@@ -128,7 +130,7 @@ void set_element(void *memory, int64_t index, T value) {
 
 template<class T>
 std::string text_of(T value);
-// Of element `index` of a tensor that begins at `memory`.
+// The text of element `index` of a tensor that begins at `memory`.
 std::string text_of(hewn_data_type type, const void *memory, int64_t index);
 
 }  // namespace hewn_test

@@ -129,7 +129,7 @@ const std::vector<f16> &special_f16() {
     return values;
 }
 
-// The upper halves of the special f32 numbers, then the ends of bf16's own ranges and its NaNs.
+// The upper halves of the special f32 numbers, the ends of bf16's own ranges, and its NaNs.
 const std::vector<bf16> &special_bf16() {
     static const std::vector<bf16> values = [] {
         std::vector<bf16> v;
@@ -150,8 +150,8 @@ std::vector<T> special_values() {
     else if constexpr (std::is_same_v<T, bf16>) return special_bf16();
     else {
         std::vector<T> v;
-        // Ends of every narrower type, and neighbours of the powers of two where f32 starts to
-        // round.
+        // The ends of the range of every narrower type, and the neighbours of the powers of two
+        // from which on f32 rounds integers.
         for (const uint64_t x : {0ull,
                                  1ull,
                                  2ull,
@@ -205,7 +205,7 @@ T random_value(Random &random) {
         return random.one_in(4) ? reference::from_bits(uint32_t(bits))
                                 : (random.unit() - 0.5f) * 600;
     else if constexpr (std::is_same_v<T, f16>) return {uint16_t(bits)};
-    else if constexpr (std::is_same_v<T, bf16>)  // all bits, or numbers that sums round
+    else if constexpr (std::is_same_v<T, bf16>)  // any bits, or numbers whose sums are rounded
         return {uint16_t(random.one_in(4) ? bits : 0x3f00 + bits % 0x200 + (bits >> 32 & 0x8000))};
     else return T(bits);
 }

@@ -27,7 +27,7 @@ std::vector<DataTypes> Variant::all_types() const {
     }
     for (const TensorFacts &tensor : facts(op()).tensors) {
         for (const hewn_data_type packed : tensor.newest) {
-            if (packed_bits_of(packed) == 0) continue;
+            if (sub_byte_bits_of(packed) == 0) continue;
             DataTypes types = all[0];
             std::replace(types.begin(), types.end(), byte_of(packed), packed);
             if (types != all[0]) all.push_back(types);
@@ -36,7 +36,8 @@ std::vector<DataTypes> Variant::all_types() const {
     return all;
 }
 
-// From arrays that the compiler lays out: it takes a minute for as many strings in braces.
+// The table is an array that the compiler lays out: as many std::string in braces would take it a
+// minute.
 const std::vector<Variant> &listed_variants() {
     static constexpr const char *LINES[][3] = {
 #define HEWN_VARIANT(op, signature, target, ...) {#op, #signature, #target},
@@ -70,7 +71,7 @@ const std::map<std::string, std::map<std::string, int64_t>> &plan_knobs() {
     };
     struct Line {
         const char *variant;
-        Knob knobs[16];  // those of a plan, then null
+        Knob knobs[16];  // the plan's knobs; the rest is null
     };
     static constexpr Line LINES[] = {
 #define HEWN_PLAN_KNOB(knob, value) {#knob, value},

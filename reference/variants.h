@@ -14,8 +14,8 @@
 
 namespace hewn_test {
 
-// What a target's or variant's name is for. From the list of targets: asking the library loads a
-// GPU's driver.
+// The kind of device that a target or variant is for, by its name. The list of targets tells,
+// because asking the library would load a GPU's driver.
 hewn_device_kind kind_of_variant(const char *variant);
 
 struct Variant {
@@ -23,8 +23,9 @@ struct Variant {
 
     hewn_operator_type op() const { return parse_operator(operator_name); }
     DataTypes types() const { return operand_types(op(), signature); }
-    // The public types that run on this kernel: unsigned integers share ADD's signed ones, packed
-    // ones those of 8 bits on the CPU.
+    // The types of tensors that this kernel serves: its own first. ADD's kernels of signed integers
+    // also serve unsigned ones, kernels of 8 bits serve sub-byte types, and those of f32 serve f16
+    // in DYNAMIC_QUANTIZE_LINEAR on GPUs.
     std::vector<DataTypes> all_types() const;
     hewn_device_kind device() const { return kind_of_variant(target.c_str()); }
     friend std::ostream &operator<<(std::ostream &out, const Variant &variant) {
@@ -32,14 +33,14 @@ struct Variant {
     }
 };
 
+// All variants of this build.
 const std::vector<Variant> &listed_variants();
-// Those of operators that are element-wise, which one test serves: all but
-// DYNAMIC_QUANTIZE_LINEAR's.
+// The variants of element-wise operators, which one test serves: all but DYNAMIC_QUANTIZE_LINEAR's.
 const std::vector<Variant> &all_variants();
 const std::vector<Variant> &built_variants();  // those of all_variants() for the CPU
-std::vector<Variant> variants_of(const std::string &operator_name);  // any of the list
+std::vector<Variant> variants_of(const std::string &operator_name);  // of listed_variants()
 
-// Each variant's plan knobs: the lines of plans.inc.
+// The plan knobs of each variant, by its name: the lines of plans.inc.
 const std::map<std::string, std::map<std::string, int64_t>> &plan_knobs();
 
 }  // namespace hewn_test

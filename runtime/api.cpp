@@ -1,4 +1,5 @@
-// The device-independent functions of the C ABI.
+// The functions of the C ABI that do not depend on the device. They check arguments and options,
+// and call the functions of the device (Backend).
 #include <hewn/hewn.h>
 
 #include <cstddef>
@@ -15,13 +16,13 @@ using namespace hewn;
 
 namespace {
 
-// Whether there are `expected` bindings and the first has a valid struct_size. locate_tensors
+// Whether there are `expected` bindings and the first one has a valid struct_size. locate_tensors
 // checks the others.
 bool well_formed(const hewn_buffer_binding *bindings, uint32_t count, uint32_t expected) {
     return count == expected && bindings && size_of(*bindings) >= sizeof(hewn_buffer_binding);
 }
 
-// Fails with what is wrong with bindings that are not well_formed.
+// Reports what is wrong with bindings that are not well_formed.
 __attribute__((cold, noinline)) hewn_status refuse_bindings(
     const Problem &problem, const hewn_buffer_binding *inputs, uint32_t input_count,
     const hewn_buffer_binding *outputs, uint32_t output_count, hewn_error *error) {
@@ -31,8 +32,8 @@ __attribute__((cold, noinline)) hewn_status refuse_bindings(
                    due =
                        uint32_t(of_inputs ? problem.info->input_count : problem.info->output_count);
     if (count != due) {
-        return fail(error, HEWN_STATUS_INVALID_BINDING, "%s: %u %s bindings given, %u due%s", name,
-                    unsigned(count), which, unsigned(due),
+        return fail(error, HEWN_STATUS_INVALID_BINDING, "%s: %u %s bindings given, expected %u%s",
+                    name, unsigned(count), which, unsigned(due),
                     of_inputs && due > 2 ? ", with a null buffer for a tensor that is absent" : "");
     }
     if (!(of_inputs ? inputs : outputs))
@@ -43,12 +44,12 @@ __attribute__((cold, noinline)) hewn_status refuse_bindings(
                 of_inputs ? problem.inputs[0].name : problem.output.name);
 }
 
-// hewn_execute_options of the first version.
+// The size of hewn_execute_options in its first version.
 constexpr size_t kExecuteOptionsBytes = offsetof(hewn_execute_options, output_is_read_next);
 
 bool is_flag(int32_t value) { return uint32_t(value) <= 1; }
 
-// What is asked of an operator: an execution, a binding, a recording.
+// The arguments of an execution, a binding or a recording, for its checks.
 struct Request {
     const char *function;
     const hewn_operator *op;
@@ -67,7 +68,7 @@ struct Request {
     }
 };
 
-// Fails with what is wrong with a request that is not well_formed.
+// Reports what is wrong with a request that is not well_formed.
 __attribute__((cold, noinline)) hewn_status refuse(const Request &request, hewn_error *error) {
     const hewn_execute_options *options = request.options;
     if (!request.op)
@@ -117,8 +118,8 @@ __attribute__((cold)) hewn_status hewn_compile(hewn_device *device, const hewn_o
                                                hewn_operator **op, hewn_error *error) {
     if (!op) return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_compile: op is null");
     hewn_compile_options checked = {};
-    if (options &&
-        options->struct_size < offsetof(hewn_compile_options, constants)) {  // of the first version
+    // The first version of the struct ended before `constants`.
+    if (options && options->struct_size < offsetof(hewn_compile_options, constants)) {
         return fail(error, HEWN_STATUS_INVALID_ARGUMENT,
                     "hewn_compile_options: struct_size is too small");
     }
@@ -149,7 +150,7 @@ hewn_device_kind hewn_kind_of_device(const hewn_device *device) {
 }
 
 namespace {
-// A null device is the CPU, whose device has no state that could change.
+// A null device is the CPU. Its device has no state that could change, so the cast is safe.
 hewn_device &device_of(hewn_device *device) {
     return device ? *device : const_cast<hewn_device &>(default_device());
 }

@@ -1,4 +1,4 @@
-// The machine's devices of all kinds: what there is, and opening one.
+// Lists the machine's devices of all kinds, and opens them.
 #include <pthread.h>
 
 #include <atomic>
@@ -14,13 +14,16 @@ namespace hewn {
 
 namespace {
 
-pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;  // held while the best devices are looked for
+pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;  // guards best_device()'s results
 
-// Null of the CPU, and where the program links no kernels for GPUs.
 static_assert(sizeof hewn_kernel_table.gpus / sizeof *hewn_kernel_table.gpus == kDeviceKindCount,
               "a kind of device has no place in the table");
+// Returns the driver of a kind of device; null for the CPU, and if the program links no kernels for
+// GPUs.
 const GpuApi *api_of(hewn_device_kind kind) { return hewn_kernel_table.gpus[kind]; }
 
+// Finds the best device of a kind: among devices that lack nothing, the first one with the highest
+// capability; if all lack something, the first one.
 BestDevice find_best(hewn_device_kind kind) {
     BestDevice best = {{HEWN_DEVICE_CPU, 0}, {}};
     if (!api_of(kind)) return best;
@@ -37,9 +40,11 @@ BestDevice find_best(hewn_device_kind kind) {
     }
 }
 
-// The index that HEWN_ANY_DEVICE stands for; 0 where nothing is there or nothing has what kernels
-// need, which opening it then tells. Software is what an OpenCL driver for CPUs was installed for,
-// but Direct3D 12 has it on every Windows, and it is no GPU.
+// Sets *index to the device that HEWN_ANY_DEVICE stands for: the first GPU that lacks nothing, else
+// the first such device that is software on the CPU. Without either it is 0, and opening that
+// device reports what is wrong. Direct3D 12 is an exception: every Windows has software for it,
+// which is no GPU, so that fails. A driver of OpenCL for CPUs, on the other hand, was installed to
+// be used.
 hewn_status find_any(hewn_device_kind kind, uint32_t *index, hewn_error *error) {
     hewn_device_info info = {sizeof info}, software = {};
     for (uint32_t i = 0;
@@ -56,8 +61,7 @@ hewn_status find_any(hewn_device_kind kind, uint32_t *index, hewn_error *error) 
     if (!software.struct_size || kind != HEWN_DEVICE_D3D12) return HEWN_STATUS_OK;
     return fail(error, HEWN_STATUS_NO_DEVICE,
                 "D3D12: there is no GPU. Adapter %u, %s, is software on the CPU, for which hewn's "
-                "own kernels are faster: it is opened "
-                "by its index alone",
+                "own kernels are faster: it is opened only by its index",
                 unsigned(software.index), software.name);
 }
 
@@ -68,7 +72,8 @@ const BestDevice &best_device(hewn_device_kind kind) {
     static std::atomic<bool> known[kDeviceKindCount];
     static pthread_once_t prepared = PTHREAD_ONCE_INIT;
     if (known[kind].load()) return best[kind];
-    // A thread that does not exist in a forked child may have held the mutex.
+    // Another thread may have held the mutex when the process forked. It does not exist in the
+    // child.
     pthread_once(&prepared,
                  [] { call_in_forked_child([] { mutex = PTHREAD_MUTEX_INITIALIZER; }); });
     pthread_mutex_lock(&mutex);

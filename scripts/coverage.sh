@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# How much of runtime/ the tests run: builds with --coverage and few kernels in
-# build-coverage/, runs the tests, and writes build-coverage/html/index.html and, as the last line,
-# the totals. Arguments are of ctest: scripts/coverage.sh -R plan
+# Measures how much of the code in runtime/ the tests run. Builds with --coverage and with one
+# kernel of each operator in build-coverage/, runs the tests, writes build-coverage/html/index.html,
+# and prints the totals at the end.
+#
+#     scripts/coverage.sh [CTEST ARGUMENT...]    for example -R plan, to run only these tests
 set -euo pipefail
 if [[ ${1-} == -h || ${1-} == --help ]]; then
     sed -n '2,/^set/{/^set/!s/^# \?//p}' "${BASH_SOURCE[0]}"
@@ -12,12 +14,12 @@ source scripts/stage.sh
 scripts/setup.sh --all
 export PATH="$PWD/.venv/bin:$PATH"
 build=build-coverage venv=$PWD/build-coverage/venv
-# The generators need no second build where there is one.
+# If the folder build/ has the generators, they are not built again.
 generators=()
 if [[ -x build/hewn_generators ]]; then
     generators=("-DHEWN_GENERATORS=$PWD/build/hewn_generators")
 fi
-# -fprofile-update=atomic: several threads run the same lines.
+# -fprofile-update=atomic, because several threads run the same lines.
 cmake -G Ninja -B $build -DCMAKE_BUILD_TYPE=Debug "-DHEWN_SIGNATURES=$one_kernel_each" \
     "-DCMAKE_CXX_FLAGS=--coverage -fprofile-update=atomic" -DHEWN_BUILD_EXAMPLES=OFF \
     "${generators[@]}"
@@ -29,7 +31,8 @@ if [[ ! -x $venv/bin/gcovr ]]; then
 fi
 find $build -name '*.gcda' -delete
 status=0
-# What looks at the build itself is not about coverage, and finds another build here.
+# Tests that look at the build itself are left out: they add no coverage, and this build is not the
+# one that they expect.
 ctest --test-dir $build --output-on-failure -LE '^(long|headers)$' \
     -E '^(lint|qemu|symbols|hot_loops|leak|allocation|signatures|test_sh|wine_skipped|memory|valgrind|'\
 'exhaustive|bench|options|one_kernel|python|package|subproject|tune|blocks)' "$@" ||

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Builds hewn for another system: scripts/cross.sh TARGET [-B FOLDER] [CMAKE ARGUMENT...]. TARGET is
-# <os>-<arch> or wasm32, the name of a preset and of a toolchain file in cmake/toolchains/ that says
-# which packages it needs. Installs these packages and wheels. Leaves FOLDER, build-TARGET/ if none
-# is given, and in it hewn-<version>-TARGET.tar.gz: headers, libraries, CMake package.
+# <os>-<arch> or wasm32: the name of a preset and of a toolchain file in cmake/toolchains/. The
+# script installs the packages and wheels that the toolchain file names. It builds in FOLDER, or in
+# build-TARGET/ if none is given, and leaves there hewn-<version>-TARGET.tar.gz, with headers,
+# libraries and the CMake package.
 set -euo pipefail
 CDPATH="" cd -P "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -17,7 +18,7 @@ shift
 build=build-$target
 if [[ ${1:-} == -B ]]; then build=${2:?"-B: which folder?"} && shift 2; fi
 
-# The words of a toolchain file's line `# packages: ...` or `# wheels: ...`.
+# needs packages|wheels: the words of that line in the toolchain file.
 needs() { sed -n "s/^# $1: //p" "$toolchain"; }
 read -r -a packages <<<"$(needs packages)"
 read -r -a wheels <<<"$(needs wheels)"
@@ -30,8 +31,8 @@ fi
 
 if grep -q run-wine.sh "$toolchain"; then scripts/wine.sh; fi
 
-rm -rf "$build/package"  # a build that fails leaves none
-# The generators are those of the native build, which brings them up to date.
+rm -rf "$build/package"  # so that a build that fails leaves no package
+# The generators are those of the native build.
 cmake --preset default >/dev/null
 cmake --build --preset default --target hewn_generators
 cmake --preset "$target" -B "$build" "$@"

@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
-# Fuzzes with libFuzzer, AddressSanitizer and UBSan: scripts/fuzz.sh MINUTES [FUZZER...]
+# Fuzzes hewn with libFuzzer, AddressSanitizer and UndefinedBehaviorSanitizer:
+# scripts/fuzz.sh MINUTES [FUZZER...] [--keep]
 #
-# Each fuzzer of tests/fuzz, named as its folder in corpus/, runs for so many minutes, one after the
-# other, and goes on from what earlier runs found in build-fuzz/corpus. A finding is left in
-# build-fuzz/findings, with how to repeat it; the exit code is then 1.
+# Runs each FUZZER for MINUTES, one after the other. A fuzzer has the name of its folder in
+# tests/fuzz/corpus; without FUZZER all of them run. The inputs that a run finds are kept in
+# build-fuzz/corpus, and the next run continues from them. An input that makes hewn fail is left in
+# build-fuzz/findings, the command that repeats it is printed, and the exit code is 1.
 #
-#     --keep        copy the smallest set of inputs that reaches all that these reach to
-#                   tests/fuzz/corpus, which ctest replays: 40 a fuzzer, of 4 KiB at most
+#     --keep        copies inputs to tests/fuzz/corpus, from where ctest replays them: the smallest
+#                   set that reaches the same code as all inputs, at most 40 for each fuzzer and at
+#                   most 4 KiB each
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 keep='' arguments=()
@@ -23,7 +26,7 @@ if ((${#fuzzers[@]} == 0)); then mapfile -t fuzzers < <(ls tests/fuzz/corpus); f
 
 scripts/setup.sh --tests clang
 version=$(clang -dumpversion | cut -d. -f1)
-# Ubuntu 22.04 has it in clang itself.
+# This package has the fuzzer's library. In Ubuntu 22.04 clang's own package has it.
 if apt-cache show "libclang-rt-$version-dev" >/dev/null 2>&1; then
     scripts/setup.sh clang "libclang-rt-$version-dev"
 fi
@@ -42,7 +45,7 @@ for fuzzer in "${fuzzers[@]}"; do
     program=$OUT/hewn_fuzz_$fuzzer corpus=$OUT/corpus/$fuzzer kept=tests/fuzz/corpus/$fuzzer
     mkdir -p "$corpus"
     echo "== $fuzzer"
-    # PNG's and JPEG's own memory is limited by malloc_limit_mb.
+    # malloc_limit_mb limits the memory that the libraries for PNG and JPEG allocate at once.
     "$program" -max_total_time=$((minutes * 60)) -max_len=4096 -timeout=30 -rss_limit_mb=4096 \
         -malloc_limit_mb=2048 -artifact_prefix="$OUT/findings/$fuzzer-" -print_final_stats=1 \
         "$corpus" "$kept" 2>&1 | tee "$OUT/$fuzzer.log" |

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks the sources by linters, or mends what they can (--fix):
+# Checks the sources with linters. With --fix, the linters that can correct what they find do so:
 #
 #     scripts/lint.sh [--fix] [TOOL...] [-- FILE...]
 #
@@ -10,10 +10,13 @@
 #     markdown        documents (.pymarkdown.json)
 #     github          workflows and issue forms, by their schemas
 #     lines           code has lines of at most 120 columns, no tabs, no spaces at their ends
+#     comments        C and C++: comments have lines of at most 100 columns, and a comment that needs
+#                     more than the rest of a line stands above what it explains
 #     clang-tidy      runtime/ (.clang-tidy), by build/compile_commands.json; takes minutes, and
 #                     runs only if it is named
 #
-# Without TOOL all but the last. Installs them in build/lint-venv. FILE: only these, of each tool's.
+# Without TOOL all but the last run. With FILE each tool checks only those of its files that are
+# named. The script installs the linters in build/lint-venv.
 set -euo pipefail
 tools=() files=() fix=0
 while (($#)); do
@@ -26,7 +29,7 @@ while (($#)); do
     shift
 done
 CDPATH="" cd -P "$(dirname "${BASH_SOURCE[0]}")/.."
-((${#tools[@]})) || tools=(clang-format cmake-lint shell ruff markdown github lines)
+((${#tools[@]})) || tools=(clang-format cmake-lint shell ruff markdown github lines comments)
 venv=$PWD/build/lint-venv
 
 install_linters() {
@@ -47,8 +50,8 @@ install_linters() {
     exec 9<&-
 }
 
-# of PATTERN...: the files to look at that match: git's, or in a source package all but builds; only
-# those given, if some are.
+# of PATTERN...: prints the files to check that match: of git's files or, in a source package, of
+# all files that are not in build folders. If the command line names files, it prints only these.
 of() {
     local all
     if [[ -e .git ]]; then
@@ -63,7 +66,7 @@ of() {
         printf '%s\0' "$file"
     done
 }
-# on FILES-FUNCTION COMMAND...: the command with the files as its last arguments.
+# on FILES-FUNCTION COMMAND...: runs the command with these files as its last arguments.
 on() { "$1" | xargs --null --no-run-if-empty "${@:2}"; }
 
 cxx() { of '*.c' '*.cpp' '*.h' '*.hpp'; }
@@ -75,15 +78,31 @@ code() { of '*.c' '*.cpp' '*.h' '*.hpp' '*.cmake' '*CMakeLists.txt' '*.sh' '.ci/
 workflows() { of '.github/workflows/*.yml'; }
 forms() { of '.github/ISSUE_TEMPLATE/*.yml'; }
 
-# Prints each line that is longer than 120 characters, or has a tab or a space at its end. One word
-# that is longer than a line, as a URL is, cannot be broken.
+# Prints each line that is longer than 120 characters, has a tab, or has a space at its end. A long
+# line of one word, such as a URL, is accepted, because it cannot be broken.
 too_long() {
     LC_ALL=C.UTF-8 awk '
         length > 120 && !/^[^ ]* *[^ ]*$/ { print FILENAME ":" FNR ": " length " columns"; bad = 1 }
         /\t/ || / $/ { print FILENAME ":" FNR ": a tab, or a space at its end"; bad = 1 }
         END { exit bad }' "$@"
 }
-export -f too_long
+# Prints each comment line of more than 100 columns, and each comment after code that continues on
+# the next line or that made the formatter break the declaration before its name.
+misplaced() {
+    LC_ALL=C.UTF-8 awk '
+        function told(what) { print FILENAME ":" FNR ": " what; bad = 1 }
+        FNR == 1 { column = 0; broken = 0 }
+        length > 100 && /^ *(\/\/|\/?\*)/ && !/^ *[^ ]* *[^ ]*$/ { told(length " columns") }
+        column && /^ *\/\// && index($0, "//") == column { told("a comment behind code continues") }
+        /[^ ] +\/\*/ && !/^ *\// && !/\*\// { told("a comment behind code continues") }
+        broken && /^ +[a-z_]+[^()]*; *(\/\/|\/\*)/ { told("a declaration broken by its comment") }
+        {
+            column = /[^ ] +\/\// && !/^ *\/\// ? index($0, "//") : 0
+            broken = /^ +[A-Za-z_0-9:<>*&, ]*[A-Za-z_0-9>*&]$/ && !/^ *(else|do|return)/
+        }
+        END { exit bad }' "$@"
+}
+export -f too_long misplaced
 
 lint() {  # TOOL
     local bin=$venv/bin
@@ -104,9 +123,11 @@ lint() {  # TOOL
             on forms "$bin/check-jsonschema" --quiet --builtin-schema vendor.github-issue-forms
         ;;
     lines) on code bash -c 'too_long "$@"' lines ;;
+    comments) on cxx bash -c 'misplaced "$@"' comments ;;
     clang-tidy)
         scripts/setup.sh clang-tidy >/dev/null
-        # Without two files: f16c is no feature to 14, and it crashes on opencl.cpp.
+        # Two files are left out: clang-tidy 14 does not know the feature f16c, and crashes on
+        # opencl.cpp.
         of 'runtime/*.cpp' | grep -zvE '/(dispatch/dispatch|gpu/opencl)\.cpp$' |
             xargs --null --no-run-if-empty --max-args 1 clang-tidy --quiet -p build
         ;;

@@ -37,16 +37,16 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "build-mutation"
 CTEST = "ctest --test-dir build --stop-on-failure --no-tests=error -LE '^(checked|long)$'"
-# Tests take up to this many times as long as without a change before they count as hanging.
+# A test counts as hanging after this many times as long as it takes without a change.
 PATIENCE = 10
 
 
 @dataclasses.dataclass
 class Subject:
     files: list[str]  # patterns of paths
-    made: str  # pattern of the files that `build` makes; unchanged ones mean the same machine code
-    build: str  # a shell command, as `link` and the tests
-    link: str  # makes the rest of what the tests need
+    made: str  # pattern of the files that `build` makes; if they stay the same, so does the machine code
+    build: str  # a shell command, as `link` and the tests are
+    link: str  # makes everything else that the tests need
     tests: list[str]  # the quickest first
 
 
@@ -99,7 +99,7 @@ class Mutant:
 
 
 class Mutants:
-    """The mutants of a subject's files in the order of a seed."""
+    """Iterates over the mutants of a subject's files, in an order that the seed decides."""
 
     def __init__(self, subject, seed):
         self.random = random.Random(seed)
@@ -210,7 +210,7 @@ class Worker:
         return digest.digest()
 
     def outcome(self, mutant):
-        """How it ends, and by which test."""
+        """How the mutant ends (see the head of this file), and the test that noticed it."""
         file = self.folder / mutant.file
         before = file.read_text(encoding="utf-8")
         file.write_text(mutant.text, encoding="utf-8")

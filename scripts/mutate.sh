@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Mutation testing: changes the code in one place at a time and counts which changes the tests
-# notice. scripts/mutate.sh runtime|python|javascript|onnxruntime [OPTION...]; --help says more.
-# Takes 10 minutes to build and up to a minute for each mutant. CI does not run it.
+# Mutation testing: changes the code in one place at a time, and counts how many of these changes the
+# tests notice. scripts/mutate.sh runtime|python|javascript|onnxruntime [OPTION...]; --help lists the
+# options. It builds for 10 minutes and then takes up to a minute for each change. CI does not run it.
 set -euo pipefail
 CDPATH="" cd -P "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/venv.sh

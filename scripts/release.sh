@@ -1,21 +1,23 @@
 #!/usr/bin/env bash
-# Builds and packs everything that a release consists of: scripts/release.sh [OPTION...]
+# Builds all packages of a release and leaves them in dist/: scripts/release.sh [OPTION...]
+# docs/packages.md says what they are and how to use them.
 #
-#     --quick       one kernel of each operator, only for CPUs, with little optimization: takes
-#                   minutes; ./test.sh --all does it
-#     --check       uses each artefact as its user would (docs/packages.md)
-#     --sign FILE   signs SHA256SUMS with this minisign secret key
-#     -B FOLDER     builds in this folder instead of build-packages/, and packs in its dist/
-#     --dist FOLDER packs in this folder
-#     --only FORM   builds only what this form needs, for one system, and adds it to dist/: `wheel`
-#                   (the Python package), `onnxruntime` (the wheel of ONNX Runtime's provider) or
-#                   `archive` (headers and libraries)
-#     --system SYSTEM   with --only: for this system, such as linux-musl-arm64, not this machine's
+#     --only FORM       builds one package, for one system, and adds it to dist/. FORM is `wheel`
+#                       (the Python package), `onnxruntime` (the wheel of the provider for ONNX
+#                       Runtime) or `archive` (headers and libraries)
+#     --system SYSTEM   with --only: builds for this system, such as linux-musl-arm64, instead of
+#                       this machine's
+#     --quick           builds one kernel of each operator, only for CPUs, with little optimization;
+#                       takes minutes. ./test.sh --all does it
+#     --check           then uses each package as its user would
+#     --sign FILE       signs SHA256SUMS with the minisign secret key in FILE
+#     -B FOLDER         builds in FOLDER instead of build-packages/, and packs in FOLDER/dist/
+#     --dist FOLDER     packs in FOLDER instead of dist/
 #
-# Leaves the artefacts in dist/. What is built for a system is what the line `# package:` of its
-# toolchain file in cmake/toolchains/ says: its targets, and further flavours as NAME=TARGETS. The
-# line `# wheel:` has the platform of the system's Python wheels. --quick makes only those of x86-64
-# Linux: the one on the stable ABI, and one for this system's own Python if that is older.
+# The toolchain files in cmake/toolchains/ say what is built for each system. Their line `# package:`
+# names the targets, and further flavours as NAME=TARGETS. Their line `# wheel:` names the platform
+# of the Python wheels. With --quick there are Python wheels for x86-64 Linux only: one on the stable
+# ABI, and one for this machine's own Python if that is older.
 set -euo pipefail
 CDPATH="" cd -P "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/stage.sh
@@ -48,16 +50,16 @@ fi
 if [[ $system && ! $only ]]; then
     echo "release.sh: --system is for --only; without it every system is built" >&2 && exit 2
 fi
-# The tags of the Python wheels that each system gets: the stable ABI, which Python 3.12 and newer
-# use, and one for each Python that cannot.
+# The tags of the Python wheels that each system gets: one for the stable ABI, which Python 3.12 and
+# newer use, and one for each Python that cannot use it.
 tags=(cp310-cp310 cp311-cp311 cp312-abi3 cp313-cp313t)
-# Where the systems' installations, debug symbols and Python packages are; with --only in folders of
-# their own, which hold nothing else.
+# The folders of the systems' installations, debug symbols and Python packages. With --only they are
+# other folders, which hold nothing else.
 stages=$folder/stage symbols=$folder/debug pythons=$folder/python
 if [[ $only ]]; then
     stages=$folder/only/stage symbols=$folder/only/debug pythons=$folder/only/python
 fi
-# What is packed has this time.
+# The time of all files in packages.
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct || stat --format=%Y CHANGELOG.md)}
 export SOURCE_DATE_EPOCH HEWN_SIGNATURES="" HEWN_TARGETS=""
 library_optimization=-O3 wheel_optimization=-O2
@@ -67,7 +69,8 @@ if ((quick)); then
     export DEB_CFLAGS_APPEND="-O1 -g1" DEB_CXXFLAGS_APPEND="-O1 -g1"
 fi
 
-# quietly LOG COMMAND...: shows the end of its output if it fails.
+# quietly LOG COMMAND...: runs the command with its output in LOG, and shows the end of LOG if it
+# fails.
 quietly() {
     local log=$1 status=0
     shift
@@ -76,9 +79,9 @@ quietly() {
     return "$status"
 }
 
-# build SYSTEM NAME TARGETS: builds it and installs it in $stages/NAME, its debug symbols in
-# $symbols/NAME.
-# Debug information names files relative to the sources' folder.
+# build SYSTEM NAME TARGETS: builds hewn for the system with these targets, and installs it in
+# $stages/NAME and its debug symbols in $symbols/NAME. Debug information names files relative to the
+# folder of the sources.
 build() {
     local system=$1 name=$2 targets=$3 stage=$stages/$2 release="$library_optimization -DNDEBUG"
     local ort=OFF
@@ -87,7 +90,8 @@ build() {
         release+=" -g1 -ffile-prefix-map='$PWD'=. -ffile-prefix-map='$folder/$name'=build"
         ;;
     esac
-    # ONNX Runtime's provider, which has no use for GPUs' kernels, where its wheels are for.
+    # The provider for ONNX Runtime is built for the systems that its wheels are for. It has no use
+    # for GPUs' kernels.
     if [[ $targets == cpu && $system =~ ^(linux-gnu|windows)- ]]; then ort=ON; fi
     quietly "$folder/$name.log" scripts/cross.sh "$system" -B "$folder/$name" \
         "-DHEWN_TARGETS=$targets" "-DHEWN_SIGNATURES=$HEWN_SIGNATURES" \
@@ -100,14 +104,16 @@ build() {
     split_debug_symbols "$stage" "$symbols/$name"
 }
 
-# Of pthread_atfork, which is in glibc's static part for ARM64, and of the C++ library in ONNX
-# Runtime's provider, zig brings debug information that names the folder of a wheel of zig, of this
-# folder's or, from zig's cache, of another's: there names of functions are kept.
+# names_zigs_folder FILE: whether debug symbols name the folder of a wheel of zig. zig brings such
+# debug information for pthread_atfork, which is in glibc's static part for ARM64, and for the C++
+# library in the provider for ONNX Runtime. The wheel may be another checkout's, by zig's cache. Of
+# such files only the names of functions are kept.
 names_zigs_folder() {
     LC_ALL=C grep --quiet --text --perl-regexp '\x00/[^\x00]*/ziglang/lib/' "$1"
 }
 
-# split_debug_symbols STAGE DEBUG.
+# split_debug_symbols STAGE DEBUG: moves the debug symbols of the libraries and programs in STAGE to
+# files in DEBUG.
 split_debug_symbols() {
     local stage=$1 debug=$2 library file objcopy=llvm-objcopy
     if [[ $stage == *windows-arm64* ]]; then return; fi  # its symbols would be in a PDB
@@ -124,11 +130,13 @@ split_debug_symbols() {
     fi
 }
 
-# systems_with package|wheel: those whose toolchain file has such a line.
+# systems_with package|wheel: prints the systems whose toolchain file has a line `# package:` or
+# `# wheel:`.
 systems_with() {
     grep --files-with-matches "^# $1:" cmake/toolchains/*.cmake | xargs basename --suffix=.cmake
 }
 
+# Builds every system that has packages, with all its flavours.
 build_all() {
     local system flavour flavours
     mkdir -p "$folder"
@@ -145,8 +153,9 @@ build_all() {
     done
 }
 
-# build_wheel SYSTEM TAG: the Python package of a system that is built, without GPUs' kernels if it is
-# built without them, in $pythons/SYSTEM/TAG.
+# build_wheel SYSTEM TAG: builds the Python package of a system, which must have been built, in
+# $pythons/SYSTEM/TAG. If there is a build of the system without GPUs' kernels, the package uses
+# that.
 build_wheel() {
     local system=$1 tag=$2 stage=$stages/$1-cpu build=$folder/python-$1-$2
     [[ -d $stage ]] || stage=$stages/$system
@@ -163,7 +172,7 @@ build_wheel() {
         cmake --install "$build" --prefix "$pythons/$system/$tag" --component python
 }
 
-# wanted_tags: those of $tags that are built here, and whose headers can be had.
+# wanted_tags: prints those of $tags that are to be built and whose headers can be had.
 wanted_tags() {
     local tag version status
     for tag in "${tags[@]}"; do
@@ -197,7 +206,8 @@ build_wheels() {  # SYSTEM...
     done
 }
 
-# build_only: what $only needs of $system; sets $form, the packer's.
+# build_only: builds what the package $only needs of $system, and sets $form, which is the packer's
+# word for the package.
 build_only() {
     local flavours flavour name targets toolchain=cmake/toolchains/$system.cmake
     if ! grep --quiet '^# package:' "$toolchain" 2>/dev/null; then

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Installs what hewn needs: system packages (Debian 12 and 13, Ubuntu 22.04 and 24.04; as root or
-# with sudo) and the virtual environment .venv with the wheels of requirements.txt. When everything
-# is there it only checks.
+# Installs what hewn needs: system packages (on Debian 12 and 13, Ubuntu 22.04 and 24.04; as root or
+# with sudo), and the virtual environment .venv with the wheels of scripts/requirements.txt. If
+# everything is installed already, it only checks that.
 #
-#     scripts/setup.sh [PACKAGE...]             what a build needs
-#     scripts/setup.sh --tests [PACKAGE...]     and what ./test.sh needs
-#     scripts/setup.sh --all [PACKAGE...]       and what ./test.sh --all needs
+#     scripts/setup.sh [PACKAGE...]             installs what a build needs
+#     scripts/setup.sh --tests [PACKAGE...]     also installs what ./test.sh needs
+#     scripts/setup.sh --all [PACKAGE...]       also installs what ./test.sh --all needs
 #
-# PACKAGE: further system packages.
+# PACKAGE is the name of another system package to install.
 set -euo pipefail
 CDPATH="" cd -P "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -66,9 +66,9 @@ install_packages() {
     "${apt[@]}" install --no-install-recommends "${missing[@]}"
 }
 
-# .venv is complete when its stamp names this folder (its scripts hold absolute paths), this Python
-# and these requirements. The folder is the one behind any links (cd -P), so that every script that
-# calls this one gives it the same name.
+# .venv is complete if its stamp names this folder (because its scripts hold absolute paths), this
+# Python and these requirements. The path of the folder has no links in it (cd -P), so that it is
+# the same for every script that calls this one.
 install_wheels() {
     local python=/usr/bin/python3 stamp=.venv/hewn.stamp wanted
     exec 9<scripts/setup.sh  # one at a time
@@ -82,8 +82,8 @@ install_wheels() {
         echo "setup: $python is $("$python" -V); the wheels need Python 3.10 to 3.13" >&2
         exit 1
     fi
-    rm -rf .venv  # if it is a link, only the link
-    # What pip finds or puts elsewhere would be missing here.
+    rm -rf .venv  # if it is a link, this removes only the link
+    # These variables make pip find packages elsewhere or put them there, and .venv would lack them.
     unset PYTHONPATH PYTHONHOME PIP_TARGET PIP_PREFIX
     export PIP_USER=0
     "$python" -m venv .venv

@@ -1,7 +1,8 @@
 # shellcheck shell=bash
-# Sourced by the scripts that build in stages, and by those that build few kernels.
+# For scripts that build in stages or build few kernels, which source this file.
 
-# One kernel of each operator: the runtime and the packages do not differ between types.
+# HEWN_SIGNATURES with one kernel of each operator. That is enough for tests of the runtime and of
+# packages, which do not differ between types.
 # shellcheck disable=SC2034
 one_kernel_each="add_f32;quantize_linear_f32_u8;dequantize_linear_u8_f32"
 one_kernel_each+=";quantized_linear_add_u8_u8_u8;quantized_linear_mul_u8_u8"
@@ -20,7 +21,7 @@ stage() {
     return $status
 }
 
-# Prints the times of all stages so far in one line.
+# Prints the times of all stages so far, in one line.
 print_stage_times() {
     local line
     printf -v line '%s, ' "${stage_times[@]}"

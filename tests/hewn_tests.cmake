@@ -1,4 +1,6 @@
-# hewn_tests: nothing but the public API, in one program for each library.
+# hewn_tests: the tests that use only the public API, in one program for each build of the library.
+# Their sources are in several folders. The suites that test variants have an entry in ctest for
+# each target; all other suites together are the entry "api".
 
 set(main_sources
     api/allocator_test.cpp
@@ -13,13 +15,14 @@ set(main_sources
     threads/threads_test.cpp
     api/validation_test.cpp
     operators/variants_test.cpp)
-if(HEWN_ARCH STREQUAL "x86-32")  # what 32 bits of address change
+if(HEWN_ARCH STREQUAL "x86-32")  # tests for which the width of addresses matters
     set(main_sources api/binding_test.cpp api/validation_test.cpp)
-elseif(HEWN_OBJECT_FORMAT STREQUAL "WASM")  # without those of threads, modes and exceptions
+elseif(HEWN_OBJECT_FORMAT STREQUAL "WASM")  # without tests of threads, modes and exceptions
     set(main_sources api/binding_test.cpp api/constants_test.cpp
         operators/dynamic_quantize_linear_test.cpp api/validation_test.cpp operators/variants_test.cpp)
 endif()
-# For engines and tools that make everything slow.
+# A few kernels that together have every form. They are tested by engines and tools that make
+# everything slow.
 set(few_kernels add_f16 add_i8 quantize_linear_f32_u8 quantize_linear_f16_i16
     dequantize_linear_i32_f16 dequantize_linear_u8_f32 quantized_linear_add_u8_i8_u8
     quantized_linear_mul_u8_u8 requantize_i16_u8 dynamic_quantize_linear_f32_u8)
@@ -33,7 +36,7 @@ if(TARGET hewn_checked)
 endif()
 
 set(not_emulated)
-if(HEWN_TEST_CPUS)  # minutes of contention between eight emulated threads
+if(HEWN_TEST_CPUS)  # eight emulated threads would contend for minutes
     set(not_emulated ":Threads.Eight*:Threads.ParallelForOfOneCall:Threads.ExitWhileOthersExecute")
 endif()
 set(variant_suites VariantTest DynamicTest InPlaceTest FpModeTest)
@@ -48,7 +51,7 @@ if(TARGET hewn_checked)
     hewn_add_test(api.checked main checked COMMAND hewn_checked_tests --gtest_brief=1
         --gtest_filter=-${filter}:Reference.*)
 endif()
-# These devices' kernels are the same text on every system: they are tested on Linux, where the
+# CUDA's and OpenCL's kernels are the same text on every system. They are tested on Linux, where the
 # drivers are.
 set(tested_on_linux cuda opencl)
 foreach(target IN LISTS HEWN_BUILT_TARGETS)
@@ -66,8 +69,9 @@ foreach(target IN LISTS HEWN_BUILT_TARGETS)
     endif()
     list(TRANSFORM few_kernels REPLACE "(.+)" "*Test.*/\\1__${target}" OUTPUT_VARIABLE few)
     list(JOIN few ":" few)
-    # All take a minute and more in Node.js, where the package's tests run each kernel as well. On
-    # Windows the kernels of a CPU are those of Linux but for the calling convention.
+    # All kernels take more than a minute in Node.js, where the package's tests run each kernel as
+    # well. On Windows a CPU's kernels differ from Linux's only in the calling convention. So there
+    # only a few kernels are tested here, and all of them with the label long.
     if(HEWN_OBJECT_FORMAT STREQUAL "WASM" OR (WIN32 AND NOT device))
         hewn_add_test(variants.${target}.long long COMMAND hewn_tests --gtest_brief=1
             --gtest_filter=${filter})
@@ -83,7 +87,8 @@ foreach(target IN LISTS HEWN_BUILT_TARGETS)
         hewn_add_test(variants.opencl.few main quick COMMAND hewn_tests --gtest_brief=1
             --gtest_filter=${few} ${skipped})
     endif()
-    # The few have every form. A GPU's kernels are the same in both.
+    # The few kernels have every form, so they are enough here. A GPU's kernels are the same in both
+    # builds.
     if(TARGET hewn_checked AND NOT device)
         hewn_add_test(variants.${target}.checked main checked
             COMMAND hewn_checked_tests --gtest_brief=1 --gtest_filter=${few} ${skipped})

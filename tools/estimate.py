@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
-"""Static estimates of the ARM kernels' hot loops, for chips that are not at hand:
+"""Estimates the speed of the ARM kernels' inner loops on chips that we do not have.
 scripts/estimate.sh runs it.
 
-estimate.py BUILD [FILTER]: BUILD is a configured build for ARM64 (build-linux-arm64), FILTER a
-regular expression for kernels' names. Compiles each chosen kernel to assembly exactly as BUILD
-compiles it to an object. Takes the loop that stores most, and asks llvm-mca for the cycles of an
-iteration and the busiest resource. Prints a Markdown table of cycles per element with a row for
-each kernel; where its targets differ, `arm64_neon / arm64_fp16`. docs/lab/performance.md has
-the table without a FILTER."""
+    estimate.py BUILD [FILTER]
+
+BUILD is a configured build for ARM64 (build-linux-arm64); FILTER is a regular expression for the
+names of kernels. Each chosen kernel is compiled to assembly, exactly as BUILD compiles it to an
+object. Of its loops, the one that stores most bytes is given to llvm-mca, which estimates the
+cycles of an iteration and names the busiest resource.
+
+Prints a Markdown table of cycles per element, with a row for each kernel. If the kernel's targets
+differ, a cell has both values: `arm64_neon / arm64_fp16`. docs/lab/performance.md has the table
+without a FILTER."""
 import re
 import subprocess
 import sys
@@ -16,8 +20,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 MCA = "llvm-mca-19"
-# LLVM's cortex-a76 is a model of Cortex-A57; neoverse-n1 is the A76's core in a server. Its
-# apple-m1 models an older chip.
+# The chips, by LLVM's names. For the Cortex-A76 we take neoverse-n1, which is the same core in a
+# server, because LLVM's cortex-a76 uses the model of a Cortex-A57. LLVM's apple-m1 models an older
+# chip of Apple's.
 CPUS = {"cortex-a55": "Cortex-A55", "neoverse-n1": "Neoverse N1 (A76)",
         "neoverse-n2": "Neoverse N2", "apple-m1": "Apple M1 (older model)"}
 TARGETS = ["arm64_neon", "arm64_fp16"]
@@ -26,12 +31,12 @@ DEFAULT_FILTER = (
     "^dequantize_linear_(u8|i16)_f32__|"
     "^dequantize_linear_u8_f16__|^quantized_linear_add_u8_u8_u8__.*(reciprocal|folded)"
 )
-BYTES = {"8": 1, "16": 2, "32": 4, "64": 8}
+BYTES = {"8": 1, "16": 2, "32": 4, "64": 8}  # of an element, by its bits
 
 
 def commands(build: Path, pattern: str) -> dict[str, str]:
-    """The generator's command for every kernel of the shipped flavour, from the build's own
-    rules."""
+    """{name: command}: the commands by which the build generates the library's kernels whose names
+    match the pattern."""
     listing = subprocess.run(["ninja", "-C", build, "-t", "commands"], check=True,
                              capture_output=True, text=True).stdout
     result = {}
@@ -44,12 +49,14 @@ def commands(build: Path, pattern: str) -> dict[str, str]:
 
 
 def assembly(name: str, command: str, folder: str) -> str:
+    """The kernel's assembly. `command` is the one that generates its object."""
     command = re.sub(r" -o \S+ -e object ", f" -o {folder} -e assembly ", command)
     subprocess.run(command, shell=True, check=True, capture_output=True)
     return (Path(folder) / f"{name}.s").read_text()
 
 
 def stored_bytes(body: list[str]) -> int:
+    """The bytes that the instructions store, without spills to the stack."""
     total = 0
     for line in body:
         if "[sp" in line:  # a spill
@@ -65,7 +72,8 @@ def stored_bytes(body: list[str]) -> int:
 
 
 def hot_loop(text: str) -> list[str]:
-    """The loop that stores most, of those without another label inside."""
+    """The instructions of the loop that stores most bytes. Only loops without another label inside
+    are considered."""
     best: list[str] = []
     label, body = None, []
     for line in text.splitlines():
@@ -82,7 +90,7 @@ def hot_loop(text: str) -> list[str]:
 
 
 def estimate(body: list[str], cpu: str) -> tuple[float, str]:
-    """Cycles an iteration, and the name of the busiest resource."""
+    """The cycles of one iteration, and the name of the busiest resource."""
     iterations = 200
     arguments = [MCA, "-mtriple=aarch64", f"-mcpu={cpu}", "-mattr=+v8.2a,+fullfp16,+dotprod",
                  f"-iterations={iterations}"]
@@ -98,8 +106,8 @@ def estimate(body: list[str], cpu: str) -> tuple[float, str]:
 
 
 def cells(name: str, command: str) -> list[str]:
-    """One kernel's instructions for 16 elements and, for each CPU, its cycles per element and
-    busiest resource."""
+    """The cells of a kernel's row: its instructions for 16 elements and, for each CPU, its cycles
+    per element and the busiest resource."""
     with tempfile.TemporaryDirectory() as folder:
         body = hot_loop(assembly(name, command, folder))
     elements = stored_bytes(body) / BYTES[re.search(r"(\d+)$", name.split("__")[0])[1]]
@@ -113,7 +121,7 @@ def cells(name: str, command: str) -> list[str]:
 def main() -> None:
     build, pattern = Path(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else DEFAULT_FILTER
     chosen = commands(build, pattern)
-    rows: dict[str, list[list[str]]] = {}  # for each kernel, the row of each target
+    rows: dict[str, list[list[str]]] = {}  # {kernel: [the cells for each target]}
     with ThreadPoolExecutor(2) as pool:
         for name, row in zip(chosen, pool.map(lambda item: cells(*item), chosen.items())):
             rows.setdefault(re.sub(f"__({'|'.join(TARGETS)})__", " ", name), []).append(row)

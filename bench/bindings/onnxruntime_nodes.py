@@ -1,6 +1,7 @@
-"""What a node costs in ONNX Runtime, and models whole: its CPU provider, and hewn. On one thread,
-by the thread's own clock, in short turns: a ratio is the median of the turns' ratios, as what else
-the machine does slows both of a turn. Writes JSON for docs.py; run it by
+"""Measures nodes and whole models in ONNX Runtime, with its own CPU provider and with hewn's. It
+uses one thread and the thread's own clock. The providers take short turns, and a ratio is the
+median of the ratios of the turns, because other load on the machine slows both providers in a turn.
+The results are written as JSON for bench/report/docs.py. Run it by
 
     PYTHONPATH=build/bindings/onnxruntime/python bindings/onnxruntime/tests/python.sh build/onnxruntime \\
         newest bench/bindings/onnxruntime_nodes.py MACHINE docs/measurements/onnxruntime.json
@@ -9,6 +10,7 @@ the machine does slows both of a turn. Writes JSON for docs.py; run it by
 import datetime
 import json
 import pathlib
+import subprocess
 import sys
 import tempfile
 import time
@@ -23,7 +25,8 @@ from common import Level  # noqa: E402
 from onnx import helper  # noqa: E402
 
 SIZES = [16, 4 << 10, 64 << 10, 1 << 20]
-# QLinearAdd's can be folded with ys, and cannot with other.
+# The constants of the nodes. QLinearAdd can be folded with the output scale `ys`, but not with
+# `other`.
 CONSTANTS = {
     "s": np.float32(0.0217),
     "z": np.uint8(131),
@@ -57,7 +60,7 @@ def quantized_node(op, scale="ys"):
     return node
 
 
-# (name, nodes, type of the tensors from link to link)
+# (name, function that makes the nodes of a link, type of the tensors between links)
 CHAINS = [
     ("Quantize-, DequantizeLinear, u8", quantize_and_dequantize, np.float32),
     ("DynamicQuantize-, DequantizeLinear", quantize_dynamically, np.float32),
@@ -70,7 +73,8 @@ CHAINS = [
 
 
 def chain(link, dtype, elements, links):
-    """Each link reads what the one before wrote, and b."""
+    """A model of many links in a row, and its inputs. Each link reads the output of the one before,
+    and `b` if it has two operands."""
     nodes = [node for i in range(links) for node in link(f"x{i}", f"x{i + 1}")]
     used = {name for node in nodes for name in node.input}
     rng = np.random.default_rng(1)
@@ -86,7 +90,8 @@ def chain(link, dtype, elements, links):
 
 
 def time_in_turns(calls, turns):
-    """[turn, call], in ns."""
+    """The nanoseconds of each call in each turn: an array [turn, call]. Two more turns come first
+    and do not count."""
     taken = np.empty((turns + 2, len(calls)))
     for turn in taken:
         for i, call in enumerate(calls):
@@ -97,8 +102,9 @@ def time_in_turns(calls, turns):
 
 
 def node_times(link, dtype, elements):
-    """Of a node on the CPU provider, and how many times as fast it is on hewn: of a long chain,
-    less a chain of one link."""
+    """The nanoseconds of a node on the CPU provider, and how many times as fast it is on hewn's.
+    The time of a node is the difference between a long chain and a chain of one link, so that the
+    cost of a run is not part of it."""
     links = 17 if elements > 1 << 16 else 33
     calls = []
     for count in (1, links):
@@ -146,7 +152,9 @@ def measure_models():
 
 
 def main(machine, file):
+    git = ["git", "-C", pathlib.Path(__file__).parent, "rev-parse", "--short=7", "HEAD"]
     about = {"machine": machine, "date": datetime.date.today().isoformat(),
+             "commit": subprocess.check_output(git, text=True).strip(),
              "onnxruntime": ort.__version__, "nodes": list(measure_nodes()),
              "models": list(measure_models())}
     pathlib.Path(file).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")

@@ -1,6 +1,7 @@
-"""The operators' own time in quantized models, by ONNX Runtime's profile: its CPU provider's and
-hewn's, in the same optimized model, on one thread. Of each node the tenth percentile of its times,
-as what else the machine does only adds to them; the sessions take turns. Run it by
+"""Measures the operators' own time in quantized models by ONNX Runtime's profiler, with its own CPU
+provider and with hewn's. Both run the same optimized model on one thread, and the sessions take
+turns. The time of a node is the tenth percentile of its times, because other load on the machine
+only adds to them. Run it by
 
     PYTHONPATH=build/bindings/onnxruntime/python bindings/onnxruntime/tests/python.sh build/onnxruntime \\
         newest bench/bindings/onnxruntime_own_time.py "PP-OCRv4 det"... [--with @nudenet==3.4.2@]
@@ -23,7 +24,7 @@ TURNS, RUNS = 8, 8
 
 
 def profile(make_session, model, image, folder):
-    """{(node, operator): its times in microseconds} of a session's runs."""
+    """Runs a session with profiling. Returns {(node, operator): its times in microseconds}."""
     options = common.session_options()
     options.enable_profiling = True
     options.profile_file_prefix = str(folder / "profile")
@@ -40,7 +41,7 @@ def profile(make_session, model, image, folder):
 
 
 def own_times(name, form, folder):
-    """For each provider {operator: (nodes, microseconds)}."""
+    """Yields {operator: (number of nodes, their microseconds together)} for each provider."""
     path = quantized.quantize(name, form, folder)
     model = hewn._optimize(path, common.session_options(), folder)
     image = next(iter(quantized.crops(quantized.MODELS[name].size, 1, seed=7)))

@@ -1,13 +1,15 @@
-"""Microseconds of a call from Python, by one thread: python_calls.py [JSON]
+"""Measures the microseconds of a call from Python with one thread: python_calls.py [JSON]
 
-NumPy, PyTorch and ONNX Runtime where they are installed (onnx and onnxruntime for the last). Each
-time is the least of many; the contenders take turns in any order, so that a busy machine meets all
-alike. JSON, docs/measurements/python.json, is what bench/report/docs.py shows."""
+It compares hewn with NumPy, and with PyTorch and ONNX Runtime if they are installed (the latter
+needs the packages onnx and onnxruntime). Each time is the shortest of many. The contenders take
+turns in a random order, so that other load on the machine affects all of them. JSON is the file for
+the results; bench/report/docs.py shows docs/measurements/python.json."""
 
 import json
 import pathlib
 import platform
 import random
+import subprocess
 import sys
 import time
 
@@ -15,7 +17,7 @@ import hewn
 import numpy as np
 
 SIZES = [16, 4 << 10, 1 << 20]
-SECONDS = 8  # for a size, each contender
+SECONDS = 8  # for each contender at each size
 SCALE, ZERO = 0.02, 128
 
 
@@ -40,7 +42,8 @@ def of_torch(x):
 
 
 def session_of(operator, inputs, outputs, constants):
-    """A session of one node; `outputs` are (name, ONNX type, shape)."""
+    """A session of a model with one node. `outputs` are (name, ONNX type, shape); `constants` are
+    {input's name: value}."""
     import onnxruntime as ort
     from onnx import TensorProto, helper as h, numpy_helper
 
@@ -78,7 +81,7 @@ def of_onnxruntime(x, out):
     return {
         "ONNX Runtime, `run`": lambda: session.run(None, {"x": x}),
         "ONNX Runtime, bound": lambda: session.run_with_iobinding(binding),
-        # A binding knows its memory's address alone.
+        # The binding has only the address of its memory, so `held` keeps the arrays alive.
         "ONNX Runtime, DynamicQuantizeLinear, bound": lambda held=held: dynamic.run_with_iobinding(
             dynamic_binding
         ),
@@ -86,6 +89,7 @@ def of_onnxruntime(x, out):
 
 
 def contenders(size):
+    """{contender's name: the function to time}"""
     x = np.random.default_rng(0).standard_normal(size).astype(np.float32)
     out = np.empty(size, np.uint8)
     quantize = hewn.compile(hewn.quantize_linear, x, SCALE, ZERO, threads=1)
@@ -109,7 +113,7 @@ def contenders(size):
 
 
 def seconds(function, count):
-    function()  # whoever ran before has filled the caches
+    function()  # a warm-up, because the last contender has filled the caches
     start = time.perf_counter()
     for _ in range(count):
         function()
@@ -119,7 +123,8 @@ def seconds(function, count):
 def measure(size):
     """{contender: microseconds}"""
     functions = contenders(size)
-    # As many calls as take 0.2 ms: few enough to run between two of other programs.
+    # A turn has as many calls as take 0.2 ms. So it often fits between two time slices of other
+    # programs.
     quick = {name: min(seconds(f, 3) for _ in range(9)) for name, f in functions.items()}
     counts = {name: max(1, int(2e-4 / least)) for name, least in quick.items()}
     best = dict.fromkeys(functions, float("inf"))
@@ -146,7 +151,9 @@ def cpu():
 def main():
     columns = {size: measure(size) for size in SIZES}
     rows = {name: [columns[size].get(name) for size in SIZES] for name in columns[SIZES[0]]}
-    about = {"cpu": cpu(), "versions": versions(), "sizes": SIZES, "microseconds": rows}
+    git = ["git", "-C", pathlib.Path(__file__).parent, "rev-parse", "--short=7", "HEAD"]
+    commit = subprocess.check_output(git, text=True).strip()
+    about = {"cpu": cpu(), "commit": commit, "versions": versions(), "sizes": SIZES, "microseconds": rows}
     text = json.dumps(about, indent=1) + "\n"
     if len(sys.argv) > 1:
         pathlib.Path(sys.argv[1]).write_text(text, encoding="utf-8")

@@ -1,6 +1,10 @@
-// Speed on an engine of JavaScript: node bench/bindings/web.mjs PACKAGE [ELEMENTS]. PACKAGE is the folder of
-// hewn.mjs. Prints a Markdown table: elements/ns of each operator by hewn, by a plain loop with the
-// formula's roundings, which gives the same bits, and by the usual loop, which need not.
+// Measures hewn's package for JavaScript on an engine of JavaScript:
+//
+//     node bench/bindings/web.mjs PACKAGE [ELEMENTS]
+//
+// PACKAGE is the folder of hewn.mjs. Prints a Markdown table of elements per nanosecond for each
+// operator: by hewn, by a plain loop that rounds as the formula does and so gives the same bits,
+// and by the usual loop, whose results may differ.
 import {resolve} from 'node:path';
 import {pathToFileURL} from 'node:url';
 
@@ -13,7 +17,8 @@ const toEven = x => x + 1.5 * 2 ** 52 - 1.5 * 2 ** 52;
 const clamp = x => Math.min(Math.max(x, 0), 255);
 const f32 = Math.fround;
 
-// An operator's tensors: {name: [type, whether it is one element, value of element i]}.
+// The operators. `tensors` is {name: [type, whether it is one element, value of element i]};
+// `exact` and `usual` are the loops.
 const wave = i => Math.sin(i) * 40 + 40, byte = i => (i * 7919) & 255;
 const zeroPoints = t => [t.aZeroPoint[0], t.bZeroPoint[0], t.outputZeroPoint[0]];
 const CASES = {
@@ -63,7 +68,7 @@ const CASES = {
     },
 };
 
-// Elements a nanosecond, the best of some batches.
+// The elements per nanosecond, in the best of some batches.
 function speed(run, runs = RUNS) {
     const batch = () => {
         const start = performance.now();

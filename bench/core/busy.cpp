@@ -28,7 +28,7 @@ void stay_on(int cpu) {
         throw std::runtime_error("--busy: this process may not run on CPU " + std::to_string(cpu));
 }
 
-// Independent additions, which take every place that a core has for them.
+// Executes independent additions, which occupy all adders of the core.
 void spin(const std::atomic<bool> &stops) {
     long a = 0, b = 0, c = 0, d = 0;
     while (!stops.load(std::memory_order_relaxed)) {
@@ -58,7 +58,7 @@ BusyNeighbour::BusyNeighbour() {
     sched_getaffinity(0, sizeof allowed_, &allowed_);
     const int own = sched_getcpu();
     cpu_ = other_of_its_core(own);
-    // A thread begins where its maker may run.
+    // A new thread may run on the CPUs of the thread that starts it.
     stay_on(cpu_);
     thread_ = std::thread([this] { spin(stops_); });
     stay_on(own);

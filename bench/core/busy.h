@@ -1,3 +1,5 @@
+// A busy neighbour for `compare --busy`: another thread that spins on the same core while
+// contenders are measured. It shows their speed on a machine whose cores are shared.
 #pragma once
 
 #include <sched.h>
@@ -8,9 +10,9 @@
 
 namespace hewn_bench {
 
-// While it lives, the calling thread stays on its CPU, and another thread spins on the other CPU of
-// the same core: contenders have half of the core, as beside a busy neighbour on a shared machine.
-// Throws std::runtime_error where the core has no other CPU.
+// As long as the object exists, the calling thread stays on its CPU, and another thread spins on
+// the other CPU of the same core. So contenders have half of the core. The constructor throws
+// std::runtime_error if the core has no other CPU.
 class BusyNeighbour {
 public:
     BusyNeighbour();
@@ -18,16 +20,18 @@ public:
     BusyNeighbour(const BusyNeighbour &) = delete;
     BusyNeighbour &operator=(const BusyNeighbour &) = delete;
 
+    // The CPU on which the other thread spins.
     int cpu() const { return cpu_; }
 
 private:
-    int cpu_;            // where it spins
-    cpu_set_t allowed_;  // where the calling thread might run before
+    int cpu_;
+    cpu_set_t allowed_;  // the CPUs on which the calling thread could run before
     std::atomic<bool> stops_{false};
     std::thread thread_;
 };
 
-// A CPU of `siblings` (Linux's thread_siblings_list, as "0,64" or "2-3") that is not `own`, or -1.
+// A CPU in `siblings` (Linux's thread_siblings_list, such as "0,64" or "2-3") that is not `own`. -1
+// if there is none.
 int other_cpu(const std::string &siblings, int own);
 
 }  // namespace hewn_bench

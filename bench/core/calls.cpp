@@ -1,5 +1,6 @@
-// What a call costs apart from its elements: executing 16 of them through the C ABI and through
-// hewn.hpp, and compiling.
+// The program bench_calls: the cost of a call itself. It measures executions with only 16 elements,
+// through the C interface and through hewn.hpp, and it measures compiling. Its rows are called
+// <kernel>/execute, <kernel>/execute_cpp and <kernel>/compile.
 #include <benchmark/benchmark.h>
 
 #include <set>
@@ -25,7 +26,7 @@ void execute_c(benchmark::State &state, const Variant &variant) {
     }
 }
 
-// Makes the bindings in each call, as programs do.
+// The bindings are made in each call, as programs do it.
 void execute_cpp(benchmark::State &state, const Variant &variant) {
     Arena arena;
     const Problem problem =
@@ -61,7 +62,7 @@ void compile_and_destroy(benchmark::State &state, const Variant &variant) {
 int main(int argc, char **argv) {
     benchmark::Initialize(&argc, argv);
     if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
-    std::set<std::string> seen;  // the variant does not matter: the picked one runs
+    std::set<std::string> seen;  // each kernel once, because the picked variant runs anyway
     for (const Variant &variant : built_variants()) {
         const std::string name = variant.operator_name + "_" + variant.signature;
         if (!seen.insert(name).second) continue;

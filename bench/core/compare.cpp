@@ -1,5 +1,7 @@
-// compare: hewn, its peers or another build of it, and the machine's limits, interleaved in one
-// process. See README.md.
+// The program `compare`, which bench/run.sh builds and runs (README.md). It measures hewn, its
+// peers or another build of hewn, and the machine's limits, all of them interleaved in one process.
+// For each row (rows.h) it makes a problem (problem.h), lets every contender (contender.h) prepare
+// it, checks the results, and measures (measure.h).
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -28,7 +30,8 @@ using namespace hewn_bench;
 
 constexpr Effort QUICK{0.5e6, 8e6, 5, 15}, FULL{2e6, 300e6, 5, 41};
 
-// A peer that was not on the machine when this was built, and what to install.
+// A peer that was not on the machine when this program was built: the word for it in options, its
+// name, and what to install.
 struct LeftOut {
     const char *word, *name, *why;
 };
@@ -39,7 +42,8 @@ constexpr LeftOut kLeftOut[] = {
 
 struct Options {
     Selection selection;
-    std::set<std::string> without;  // peers, by their words
+    // The words of peers to leave out.
+    std::set<std::string> without;
     HewnOptions hewn;
     std::string json, report, baseline, onnxruntime = HEWN_BENCH_ONNXRUNTIME, pytorch, openvino;
     bool busy = false, xnnpack_setup = false;
@@ -83,7 +87,7 @@ struct Contenders {
     std::vector<std::unique_ptr<Contender>> peers;
 };
 
-// The peers of every comparison, by their words, unless they were not there.
+// The peers of every comparison: those that were on the machine when this program was built.
 struct Peer {
     const char *word, *name;
     std::unique_ptr<Contender> (*make)(const Options &);
@@ -116,8 +120,8 @@ std::vector<std::string> peer_words() {
     return words;
 }
 
-// Peers that are not compared, by name, with the reason. Throws unless --without-peer names all
-// that were not there.
+// The peers that are not compared, by name, each with the reason. Throws unless --without-peer
+// names all those that were not on the machine when this program was built.
 std::map<std::string, std::string> left_out(const Options &options) {
     std::map<std::string, std::string> result;
     if (!options.baseline.empty()) return result;
@@ -155,8 +159,9 @@ Contenders make_contenders(const Options &options) {
         if (!options.openvino.empty())
             result.peers.push_back(make_python_peer("OpenVINO", "peer_openvino", options.openvino));
 #endif
-    } else {  // both loaded: linked code lies at other addresses, and calls of 16 elements differed
-              // by a factor of 1.4
+    } else {
+        // Both builds are loaded as shared libraries. The linked build lies at other addresses, by
+        // which calls of 16 elements differed by a factor of 1.4.
         result.hewn = make_build("hewn", HEWN_BENCH_LIBRARY, options.hewn);
         result.peers.push_back(make_build("baseline", options.baseline, options.hewn));
     }
@@ -168,14 +173,15 @@ std::string text_of(const Row &row) {
            ", " + std::to_string(row.threads) + " thread(s)";
 }
 
-// A peer that runs in this row.
+// A peer that takes part in a row.
 struct Entry {
     Contender *peer;
     Samples samples;
-    int64_t differing;
+    int64_t differing;  // elements that differ from hewn's
 };
 
-// The peers that can do the problem, each checked against hewn's output.
+// Prepares the peers that can do the problem, and compares their outputs with hewn's, which the
+// problem's output has before. Throws if a result differs by more than a step.
 std::vector<Entry> prepare_peers(const Problem &problem, int threads,
                                  const std::vector<std::unique_ptr<Contender>> &peers) {
     const Operand &output = problem.output;
@@ -197,6 +203,7 @@ std::vector<Entry> prepare_peers(const Problem &problem, int threads,
     return entries;
 }
 
+// Measures a row. Throws std::runtime_error if a result is wrong.
 RowResult measure_row(const Row &row, const Options &options, const Contenders &all, Arena &arena) {
     arena.reset();
     const Problem problem = make_problem(row.op, row.signature, row.layout, row.elements, arena);
@@ -232,7 +239,7 @@ RowResult measure_row(const Row &row, const Options &options, const Contenders &
     return result;
 }
 
-// Nanoseconds to compile and destroy each operator that was measured.
+// The nanoseconds that compiling and destroying takes, for each operator that was measured.
 std::map<std::string, double> measure_compile(const std::vector<RowResult> &results,
                                               const Options &options, Arena &arena) {
     std::map<std::string, double> result;
@@ -249,8 +256,8 @@ std::map<std::string, double> measure_compile(const std::vector<RowResult> &resu
     return result;
 }
 
-// Whether there is room for the tensors, the limits' tensors, a copy of the output and NumPy's
-// intermediates.
+// Whether the available memory is enough for the tensors, the limits' buffers, a copy of the output
+// and NumPy's intermediate results.
 bool fits_in_memory(const Row &row, const Arena &arena) {
     double available = 0;
     std::ifstream info("/proc/meminfo");
@@ -261,7 +268,7 @@ bool fits_in_memory(const Row &row, const Arena &arena) {
            available + double(arena.kept());
 }
 
-// Returns the exit code.
+// Measures all chosen rows and writes the reports. Returns the exit code.
 int compare(const Options &options) {
     const std::vector<Row> rows = choose_rows(options.selection);
     if (rows.empty()) throw std::runtime_error("no row fits these options");
@@ -289,8 +296,9 @@ int compare(const Options &options) {
         if (!options.json.empty()) write_json(rows_json(report), options.json);
         if (!options.report.empty()) write_json(full_json(report), options.report);
     };
-    write_reports();  // without rows, so that a path that cannot be written fails before the first
-                      // one is measured
+    // Writes the reports without rows, so that a path that cannot be written fails before anything
+    // is measured.
+    write_reports();
     print_header(report);
 
     Arena arena;

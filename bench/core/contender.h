@@ -1,4 +1,5 @@
-// Who runs a problem: hewn, a peer, or the machine itself.
+// Contenders: what runs a problem and is timed. They are hewn, its peers (peers/*.cpp), and for the
+// machine's limits plain copies (limits.cpp). compare.cpp measures them side by side.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +11,10 @@
 
 namespace hewn_bench {
 
-// Runs a prepared problem n times. Empty: the contender cannot do it.
+// Runs a prepared problem n times. An empty Runner says that the contender cannot do the problem.
 using Runner = std::function<void(int64_t n)>;
 
+// The Runner that calls call() n times.
 template<class Call>
 Runner repeat(Call call) {
     return [call](int64_t n) {
@@ -25,35 +27,39 @@ public:
     virtual ~Contender() = default;
     virtual std::string name() const = 0;
     virtual std::string version() const = 0;
-    // Everything that can be done once; the runner works on the problem's own memory. Valid until
-    // the next prepare.
+    // Does all work that needs to be done only once, and returns what is timed. The Runner uses the
+    // problem's own memory. It is valid until the next call of prepare().
     virtual Runner prepare(const Problem &problem, int threads) = 0;
 };
 
-// Each throws std::runtime_error where the library is missing.
+// The peers. Each function throws std::runtime_error if the library cannot be loaded.
 std::unique_ptr<Contender> make_onnxruntime(const std::string &library);
 std::unique_ptr<Contender> make_onednn();
-// sets_up: tells the operator its tensors' addresses in each call.
+// With `sets_up`, XNNPACK's operator is given the addresses of its tensors in each call.
 std::unique_ptr<Contender> make_xnnpack(bool sets_up);
-// `packages`: a folder where Python finds the library too; or empty.
+// `module` is the name of the module in peers/. `packages` is another folder in which Python looks
+// for libraries, or empty.
 std::unique_ptr<Contender> make_python_peer(const std::string &name, const char *module,
                                             const std::string &packages = "");
 
 struct HewnOptions {
-    std::string variant;    // a target or variant to force, or empty
-    bool executes = false;  // gives the tensors in each call, instead of binding them once
-    bool in_pthreadpool =
-        false;  // threads of the pool that XNNPACK's are of, instead of the library's own
+    // A target or a variant to force. Empty: none.
+    std::string variant;
+    // Whether hewn_execute is given the tensors in each call, instead of binding them once.
+    bool executes = false;
+    // Whether hewn runs on the threads of XNNPACK's pool, instead of its own.
+    bool in_pthreadpool = false;
 };
 
-// The build of hewn that the program is linked to, or another by its shared library, which has to
-// be there and of this version's interface.
+// The build of hewn with which the program is linked.
 std::unique_ptr<Contender> make_hewn(const HewnOptions &options);
+// Another build of hewn, by its shared library. Throws std::runtime_error if that cannot be loaded,
+// or if its version has another binary interface.
 std::unique_ptr<Contender> make_build(const std::string &name, const std::string &library,
                                       const HewnOptions &options);
 
-// What the machine can do: passes over `bytes` bytes of `arena`, half of them read and half
-// written, or all read.
+// The machine's limits: passes over `bytes` bytes of `arena`. The copies read half of the bytes and
+// write the other half; `read` reads all of them.
 struct Limits {
     Runner memcpy, vector_copy, streaming_copy, read;
 };

@@ -1,5 +1,5 @@
-// hewn, linked or by the shared library of a build. Two builds beside each other tell what a change
-// of code or tuning gains.
+// hewn as a contender: the linked build, or another one by its shared library. A comparison of two
+// builds shows what a change of code or tuning gains.
 #include <dlfcn.h>
 
 #include <filesystem>
@@ -13,12 +13,13 @@
 namespace hewn_bench {
 namespace {
 
+// The functions of a build.
 struct Functions {
     decltype(&hewn_compile) compile;
     decltype(&hewn_execute) execute;
     decltype(&hewn_destroy_operator) destroy_operator;
     decltype(&hewn_version) version;
-    // Null in a build that is older than these.
+    // Null in a build from before these functions existed.
     decltype(&hewn_bind) bind;
     decltype(&hewn_run) run;
     decltype(&hewn_destroy_bound_operator) destroy_bound_operator;
@@ -29,10 +30,10 @@ std::string version_text(uint32_t version) {
            std::to_string(version & 255);
 }
 
-// The library stays loaded, as peers do. RTLD_LOCAL keeps builds' functions apart.
+// Loads a build, which stays loaded. RTLD_LOCAL keeps the functions of several builds apart.
 Functions load(const std::string &library) {
-    const std::string path = std::filesystem::absolute(
-        library);  // a bare name would be looked up in the system's folders
+    // dlopen would look for a name without a slash in the system's folders.
+    const std::string path = std::filesystem::absolute(library);
     void *const loaded = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!loaded) throw std::runtime_error(dlerror());
     Functions functions;
@@ -47,14 +48,14 @@ Functions load(const std::string &library) {
     find("hewn_bind", functions.bind, true);
     find("hewn_run", functions.run, true);
     find("hewn_destroy_bound_operator", functions.destroy_bound_operator, true);
-    // Until 1.0 a binary interface is that of a minor version.
+    // Before version 1.0, each minor version has its own binary interface.
     if (functions.version() >> 8 != hewn_version() >> 8)
         throw std::runtime_error(library + " is version " + version_text(functions.version()) +
                                  ", not " + version_text(hewn_version()));
     return functions;
 }
 
-// An executor that hands slices to the pool that XNNPACK runs in.
+// A parallel_for that runs slices in XNNPACK's pool of threads.
 void HEWN_CALL run_in_pthreadpool(void *pool, int32_t count, hewn_slice_fn slice, void *arg) {
     struct Call {
         hewn_slice_fn slice;
@@ -86,8 +87,9 @@ public:
                (options_.in_pthreadpool ? ", threads of pthreadpool" : "");
     }
 
-    // With constants and bound, as programs that run one thing often do, or by execute, if so asked
-    // and in an older build.
+    // Scales and zero points are constants, and the operator is bound once, as programs do that run
+    // one problem often. hewn_execute is used instead if the options say so, or if the build is too
+    // old for binding.
     Runner prepare(const Problem &problem, int threads) override {
         std::vector<hewn_buffer_binding> inputs = input_bindings(problem);
         hewn::CompileOptions compile_options =

@@ -1,4 +1,5 @@
-// How fast the machine can move as many bytes as a row does.
+// The machine's limits: how fast it can copy or read as many bytes as a problem has. `compare`
+// relates hewn's speed to the fastest copy. Copies and reads use several threads as contenders do.
 #include <pthreadpool.h>
 
 #include <cstring>
@@ -15,7 +16,7 @@ namespace {
 
 constexpr size_t LINE = 64;
 
-// Stores without bringing the line into the cache first.
+// Copies with streaming stores, which do not read the target's cache lines first.
 void streaming_copy(const char *from, char *to, size_t bytes) {
 #if defined(__SSE2__)
     for (size_t i = 0; i < bytes; i += LINE) {
@@ -34,9 +35,9 @@ void streaming_copy(const char *from, char *to, size_t bytes) {
 #endif
 }
 
-// Vectors of so many bytes. Each is no wider than the instructions of the function that uses it:
-// the compiler takes halves of wider ones through the stack. The loops are inlined there, because
-// functions of their own would be compiled for the lowest CPU.
+// Vectors of 16, 32 and 64 bytes. A function must not use wider vectors than its instruction set
+// has, because the compiler would pass halves of them through the stack. The loops below are always
+// inlined, because as functions of their own they would be compiled for the oldest CPU.
 using Vector16 = uint64_t __attribute__((vector_size(16), may_alias));
 using Vector32 = uint64_t __attribute__((vector_size(32), may_alias));
 using Vector64 = uint64_t __attribute__((vector_size(64), may_alias));
@@ -52,7 +53,7 @@ template<class Vector>
 __attribute__((always_inline)) inline uint64_t read_vectors(const char *from, size_t bytes) {
     constexpr size_t UNROLLED = 4;
     const auto *const source = reinterpret_cast<const Vector *>(from);
-    Vector a{}, b{}, c{}, d{};  // four, because one would wait for itself
+    Vector a{}, b{}, c{}, d{};  // four, as operations on a single one would wait for each other
     for (size_t i = 0; i + UNROLLED <= bytes / sizeof(Vector); i += UNROLLED) {
         a |= source[i];
         b |= source[i + 1];
@@ -65,7 +66,7 @@ __attribute__((always_inline)) inline uint64_t read_vectors(const char *from, si
     return sum;
 }
 
-// The widest loops that the CPU has.
+// Loops with the widest vectors that the CPU has.
 struct VectorLoops {
     void (*copy)(const char *from, char *to, size_t bytes);
     uint64_t (*read)(const char *from, size_t bytes);
@@ -94,7 +95,8 @@ VectorLoops vector_loops() {
     return {copy_vectors<Vector16>, read_vectors<Vector16>};
 }
 
-// Runs pass(first, bytes) over `bytes` bytes. Each thread has a contiguous share in whole lines.
+// The Runner that calls pass(first, bytes) for all `bytes` bytes. Each thread has a contiguous
+// share of whole cache lines.
 template<class Pass>
 Runner shared_pass(size_t bytes, int threads, Pass pass) {
     return repeat([=] {

@@ -17,16 +17,17 @@ double now_ns() {
     return double(duration_cast<nanoseconds>(steady_clock::now().time_since_epoch()).count());
 }
 
+// The nanoseconds that this many calls take together.
 double timed(const Runner &run, int64_t calls) {
     const double start = now_ns();
     run(calls);
     return now_ns() - start;
 }
 
-// Runs calls that do not count, at least `calls`, so that caches and pages are as this contender
-// leaves them. The first calls of several threads after a pause may wait for whole ticks (4 or 8
-// ms), as some virtual machines' kernels wake threads on the CPU of their waker. So these warm up
-// for longer than a few ticks.
+// Runs at least `calls` calls that do not count, so that caches and pages are as this contender
+// leaves them. With several threads, the first calls after a pause may wait for whole ticks (4 or 8
+// ms), because the kernels of some virtual machines wake a thread on the CPU of the thread that
+// wakes it. So contenders with several threads warm up for more than a few ticks.
 void warm_up(const Runner &run, int64_t calls, int threads) {
     constexpr double kTicksNs = 20e6;
     const double start = now_ns();
@@ -34,7 +35,7 @@ void warm_up(const Runner &run, int64_t calls, int threads) {
     while (threads > 1 && now_ns() - start < kTicksNs);
 }
 
-// How many calls make a sample of about `sample_ns`.
+// The number of calls that take about `sample_ns`.
 int64_t calls_of_a_sample(const Runner &run, double sample_ns, int threads) {
     warm_up(run, 1, threads);
     for (int64_t calls = 1;;) {
@@ -45,6 +46,7 @@ int64_t calls_of_a_sample(const Runner &run, double sample_ns, int threads) {
     }
 }
 
+// Takes a sample: the nanoseconds of one of these calls.
 double sample(const Runner &run, int64_t calls, int threads) {
     warm_up(run, std::max<int64_t>(1, calls / 16), threads);
     return timed(run, calls) / double(calls);
@@ -77,7 +79,7 @@ void measure(std::vector<Samples *> contenders, int threads, const Effort &effor
     for (const Samples *contender : contenders) {
         const int64_t calls = calls_of_a_sample(contender->run, effort.sample_ns, threads);
         const double ns = std::max(effort.sample_ns, calls == 1 ? timed(contender->run, 1) : 0);
-        // Each sample has a call before it that does not count.
+        // Before each sample there is a call that does not count.
         const double cost = calls == 1 ? 2 * ns : ns;
         const int samples =
             std::clamp(int(effort.contender_ns / cost), effort.min_rounds, effort.max_rounds);
@@ -85,12 +87,13 @@ void measure(std::vector<Samples *> contenders, int threads, const Effort &effor
         rounds = std::max(rounds, samples);
         if (threads > 1) settle();
     }
-    // hewn, the first, takes part in every round, because each ratio needs its sample.
+    // The first contender is hewn. It takes part in every round, because each ratio needs its
+    // sample.
     plans[0].samples = rounds;
     for (Samples *contender : contenders)
         contender->call_ns.assign(size_t(rounds), std::numeric_limits<double>::quiet_NaN());
-    // Each round has another order: what a contender leaves in the caches (streaming stores:
-    // nothing) must not always meet the same one.
+    // Each round has another order, because a contender leaves its data in the caches (or, with
+    // streaming stores, does not), which must not always help the same successor.
     std::vector<size_t> order(contenders.size());
     std::iota(order.begin(), order.end(), size_t(0));
     std::mt19937 random(1);
@@ -108,7 +111,7 @@ void measure(std::vector<Samples *> contenders, int threads, const Effort &effor
 
 namespace {
 
-// The value at share `q` of the sorted values, between two of them by their distance.
+// The quantile `q` of the sorted values, interpolated linearly between two of them.
 double quantile(const std::vector<double> &sorted, double q) {
     const double at = q * double(sorted.size() - 1);
     const size_t below = size_t(at), above = std::min(below + 1, sorted.size() - 1);

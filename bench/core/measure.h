@@ -1,4 +1,5 @@
-// Timing in wall-clock time, in rounds of a sample of each contender.
+// Measures contenders in wall-clock time, in rounds. Each round has a sample of each contender, so
+// that a disturbance of the machine affects all of them. Ratios are taken within a round.
 #pragma once
 
 #include <string>
@@ -8,13 +9,18 @@
 
 namespace hewn_bench {
 
+// How long measuring takes.
 struct Effort {
-    double sample_ns;            // a sample repeats short calls until it takes about this long
-    double contender_ns;         // sampling of one contender ends after about this long ...
-    int min_rounds, max_rounds;  // ... but not before and not after so many rounds
+    // A sample repeats short calls until it takes about this long.
+    double sample_ns;
+    // All samples of a contender take about this long together ...
+    double contender_ns;
+    // ... but it has at least and at most this many of them.
+    int min_rounds, max_rounds;
 };
 
-// One contender of a row. Slow contenders skip rounds: where it took no sample, call_ns is NaN.
+// The samples of one contender. `call_ns` has the nanoseconds of a call for each round. It is NaN
+// for a round without a sample: slow contenders skip some.
 struct Samples {
     Runner run;
     std::vector<double> call_ns;
@@ -22,18 +28,18 @@ struct Samples {
     double median_ns() const;
 };
 
-// Measures `contenders` interleaved, in rounds. Each round has a new order; slow contenders skip
-// some.
+// Measures the contenders in rounds, each in a new order, and fills in their `call_ns`. The first
+// contender takes part in every round.
 void measure(std::vector<Samples *> contenders, int threads, const Effort &effort);
 
-// Median of the quotients numerator / denominator over the rounds that have both, and its 95 %
-// bootstrap interval.
+// A median and its 95 % bootstrap interval.
 struct Ratio {
     double median, low, high;
 };
+// The median of the quotients numerator / denominator over the rounds that have both samples.
 Ratio ratio(const Samples &numerator, const Samples &denominator);
 
-// Nanoseconds of one call: the median of several samples.
+// The nanoseconds of one call, measured without other contenders: the median of several samples.
 double measure_alone(const Runner &run, const Effort &effort);
 
 }  // namespace hewn_bench

@@ -49,7 +49,8 @@ constexpr size_t ARENA_BYTES = size_t(64) << 30, HUGE_PAGE = size_t(2) << 20, ST
 }
 
 Arena::Arena() {
-    // One huge page more, to start at one: each process then has the same layout within them.
+    // One huge page more is mapped, so that the memory can begin at a huge page. Each process then
+    // has the same layout within huge pages.
     void *memory = mmap(nullptr, ARENA_BYTES + HUGE_PAGE, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) throw std::runtime_error("no address space for the tensors");
@@ -63,7 +64,7 @@ Arena::~Arena() { munmap(mapped_, ARENA_BYTES + HUGE_PAGE); }
 
 void *Arena::take(size_t bytes) {
     void *memory = base_ + used_ + STAGGER * (taken_++ % 8);
-    // Peers may read some bytes beyond a tensor.
+    // There is some room after each tensor, because peers may read some bytes beyond it.
     used_ = (used_ + bytes + 8 * STAGGER + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
     if (used_ > ARENA_BYTES) throw std::runtime_error("tensors beyond 64 GiB");
     kept_ = std::max(kept_, used_);
@@ -93,7 +94,7 @@ int Operand::axis() const {
     return -1;
 }
 
-std::vector<int64_t> Operand::packed_shape() const {
+std::vector<int64_t> Operand::contiguous_shape() const {
     std::vector<int64_t> shape = sizes;
     int64_t stride = 1;
     for (size_t d = sizes.size(); d-- > 0;) {
@@ -148,8 +149,9 @@ Problem lay_out(const std::string &op, const std::string &signature, const std::
     problem.output = problem.inputs.back();
     problem.inputs.pop_back();
     const bool is_linear = facts(op).is_linear();
-    std::vector<int64_t> sizes{elements}, dense{1}, none{0},
-        special;  // `special`: the second operand's, or the parameters'
+    // `special` has the strides of the second operand, or of the parameters, if the layout has
+    // special ones.
+    std::vector<int64_t> sizes{elements}, dense{1}, none{0}, special;
     if (layout != "dense") {
         int64_t columns = ROW;
         if (layout == "inner_3" || layout == "inner_4") columns = layout == "inner_3" ? 3 : 4;
@@ -183,7 +185,7 @@ Problem lay_out(const std::string &op, const std::string &signature, const std::
 
 namespace {
 
-// Repeats a random pattern of a prime length.
+// Fills the tensor with a random pattern of a prime length, which is repeated.
 template<class T, class Draw>
 void fill(Operand &operand, Draw &&draw) {
     T *const data = static_cast<T *>(operand.data);
@@ -197,12 +199,14 @@ void fill(Operand &operand, Draw &&draw) {
     }
 }
 
-// The output's of a sum, the input's of a dequantization.
+// The scale of the output of QUANTIZED_LINEAR_ADD and of the input of DEQUANTIZE_LINEAR, and the
+// zero point of signed types (each input's is a little smaller).
 constexpr float SCALE = 0.0473f;
 constexpr int ZERO_POINT = 5;
 
-// What quantizes values of that type, up to QUANTIZED_STEPS times it, so that some saturate. The
-// reciprocals of 0.05, in f16, and of 0.3, at ties, do not give what a division does.
+// The scale with which QUANTIZE_LINEAR quantizes values of that type. The values go up to
+// QUANTIZED_STEPS times the scale, so that some saturate. The scales are such that a product with a
+// reciprocal does not always round as the division does: 0.05 in f16, and 0.3 at ties.
 constexpr int QUANTIZED_STEPS = 150;
 float quantizing_scale(const std::string &type) {
     return type == "i32" ? 7.0f : type == "f16" ? 0.05f : 0.3f;
@@ -223,8 +227,8 @@ void fill_tensor(const std::string &op, Operand &operand, std::mt19937 &random) 
                                                   : values(random));
             });
         } else {
-            // Quantizing i32 has a scale of its own; dequantizing 32-bit types keeps to what f32
-            // holds exactly, as peers need it.
+            // QUANTIZE_LINEAR of i32 has a scale of its own. The 32-bit values for
+            // DEQUANTIZE_LINEAR are exact in f32, because peers need that.
             const int64_t limit = op == "quantize_linear" ? 1000 : int64_t(1) << 20;
             const bool narrow = sizeof(T) <= 2 || op == "add";
             const int64_t low = narrow                ? int64_t(std::numeric_limits<T>::min() / 2)
@@ -238,11 +242,11 @@ void fill_tensor(const std::string &op, Operand &operand, std::mt19937 &random) 
     });
 }
 
-// Scales differ along an axis; zero points are equal, because oneDNN's reorder has one. 32-bit
-// types have 0: ONNX Runtime wants it.
+// Fills a scale or a zero point. Scales differ along an axis. Zero points are equal, because
+// oneDNN's reorder takes only one. For 32-bit types they are 0, because ONNX Runtime needs that.
 void fill_parameter(Problem &problem, size_t index) {
     Operand &operand = problem.inputs[index];
-    static const float scales[] = {0.03f, 0.05f, SCALE};  // of A, B and the output
+    static const float scales[] = {0.03f, 0.05f, SCALE};  // those of A, B and the output
     float scale =
         problem.op == "quantize_linear" ? quantizing_scale(problem.inputs[0].type) : SCALE;
     if (facts(problem.op).has_scalars()) scale = scales[index / 3];
@@ -294,7 +298,7 @@ double memory_bytes(const std::string &op, const std::string &signature, int64_t
 
 namespace {
 
-// Of all tensors, the output's last.
+// The strides of all tensors, those of the output last.
 std::vector<std::vector<int64_t>> strides_of(const Problem &problem) {
     std::vector<std::vector<int64_t>> strides;
     for (const Operand &input : problem.inputs) strides.push_back(input.strides);
@@ -352,7 +356,7 @@ Difference difference(const Problem &problem, const void *expected) {
 hewn::CompileOptions compile_options(const std::string &variant, int threads) {
     hewn::CompileOptions options;
     options.variant = variant;
-    // A limit on threads is a limit on slices: all of the machine's threads need none.
+    // A limit on threads also limits the number of slices, so none is set for all threads.
     options.max_threads = threads == int(std::thread::hardware_concurrency()) ? 0 : threads;
     return options;
 }

@@ -1,5 +1,7 @@
-// What is measured: one operator on tensors of one signature, layout and number of elements, with
-// contents.
+// Problems, which the benchmarks and the tuner measure. A problem is one operator with tensors of
+// one signature, one layout and one number of elements, filled with suitable values. Here are also
+// the memory for problems (Arena), the comparison of results, and functions to compile a problem
+// with hewn.
 #pragma once
 
 #include <hewn/hewn.hpp>
@@ -16,18 +18,20 @@ namespace hewn_bench {
 
 // ---- The lists ----------------------------------------------------------------------------------
 
-using hewn_test::Variant, hewn_test::built_variants;  // the CPU's; gpu.cpp measures the GPUs'
+// built_variants() has those of CPUs. gpu/gpu.cpp measures those of GPUs.
+using hewn_test::Variant, hewn_test::built_variants;
 
-// How the tensors lie; see README.md.
+// The names of the layouts, which say how the tensors lie in memory (README.md).
 const std::vector<std::string> &all_layouts();
 
-// Whether the layout exists for the operator, and for that many elements.
+// Whether the layout exists for the operator and for this many elements.
 bool layout_fits(const std::string &op, const std::string &layout, int64_t elements);
 
 // ---- Memory -------------------------------------------------------------------------------------
 
-// One address range that grows as it is used and is used again from the start for the next problem:
-// no row waits for page faults, and every contender of a row works on the same pages.
+// Memory for the tensors of one problem after another. It is one range of addresses, which grows as
+// needed and is used again from its start for the next problem. So page faults happen only once,
+// and all contenders of a row work on the same pages.
 class Arena {
 public:
     Arena();
@@ -35,11 +39,13 @@ public:
     Arena(const Arena &) = delete;
     Arena &operator=(const Arena &) = delete;
 
+    // Makes all memory free for the next problem.
     void reset() { used_ = taken_ = 0; }
-    // The most bytes that were ever taken: they are still there.
+    // The number of bytes that the arena keeps: the most that were ever taken.
     size_t kept() const { return kept_; }
-    // Memory at a multiple of 64 bytes, not at the same distance from a page's start as what was
-    // taken before: loads and stores of different tensors would look dependent to the CPU.
+    // Returns memory at a multiple of 64 bytes. Each tensor begins at another distance from the
+    // start of its page. Otherwise loads and stores of different tensors would look dependent to
+    // the CPU.
     void *take(size_t bytes);
 
 private:
@@ -50,25 +56,26 @@ private:
 
 // ---- Problems -----------------------------------------------------------------------------------
 
-// A tensor. Strides in elements, 0 repeats.
+// A tensor. Strides are in elements; a stride of 0 repeats.
 struct Operand {
     std::string type;  // "f32", "u8", ...
     std::vector<int64_t> sizes, strides;
     void *data = nullptr;
 
     size_t element_bytes() const;
-    // Elements from the first to the last in memory, gaps between rows included.
+    // The number of elements from the first to the last in memory, including gaps between rows.
     int64_t span() const;
-    // Elements that a full pass touches: those along strides of 0 count once.
+    // The number of different elements: those along strides of 0 count once.
     int64_t distinct() const;
-    // The one dimension it varies along; -1: none.
+    // The first dimension along which the tensor varies. -1 if there is none.
     int axis() const;
-    // Sizes with 1 where the stride is 0, if that shape is contiguous; else empty.
-    std::vector<int64_t> packed_shape() const;
-    // The elements of a parameter (scale or zero point), widened.
+    // The sizes, but 1 where the stride is 0, if a tensor of these sizes would be contiguous.
+    // Otherwise empty.
+    std::vector<int64_t> contiguous_shape() const;
+    // The different elements of a scale or zero point, as doubles.
     std::vector<double> values() const;
 
-    // The C view; valid while this object lives.
+    // The description for the C interface. It is valid as long as this object exists.
     hewn_tensor_desc desc() const;
     hewn::Binding binding() const { return {data, uint64_t(span()) * element_bytes()}; }
 };
@@ -79,54 +86,56 @@ struct Problem {
     std::vector<Operand> inputs;  // in the order of hewn's bindings
     Operand output;
 
-    // Every input element read once, every output element written once.
+    // The bytes that are read and written if each different element is touched once.
     double bytes() const;
     // Whether an input is a scale or a zero point.
     bool is_parameter(size_t input) const;
-    // Valid while this object lives.
+    // The description for hewn_compile. It is valid as long as this object exists.
     hewn_test::Description description() const;
 };
 
-// Sizes and strides; data is null. `elements` may come out smaller where the layout wants whole
-// rows.
+// Makes a problem without memory: data is null. Problem::elements is smaller than `elements` if the
+// layout needs whole rows.
 Problem lay_out(const std::string &op, const std::string &signature, const std::string &layout,
                 int64_t elements);
 
-// The same with contents.
+// Makes a problem with memory of the arena. The inputs are filled with values; the output is 0.
 Problem make_problem(const std::string &op, const std::string &signature, const std::string &layout,
                      int64_t elements, Arena &arena);
 
-// The bytes of memory that such a problem takes.
+// The bytes of memory that a problem with this many elements takes at most.
 double memory_bytes(const std::string &op, const std::string &signature, int64_t elements);
 
-// Throws std::runtime_error where the output is not what reference/reference.h gives, bit for bit.
+// Throws std::runtime_error if the output is not that of the reference, bit for bit.
 void check_against_reference(const Problem &problem);
 
-// Elements of the problem's output that differ from `expected` (an output of the same layout), and
-// whether one does so by more than a step: 1 for integers, the last two bits of a float.
+// The number of elements of the problem's output that differ from `expected` (an output of the same
+// layout), and whether all of them differ by at most a step. A step is 1 for integers, and about
+// the last two bits of a float. Sums of integers (ADD) may not differ at all.
 struct Difference {
     int64_t count = 0;
     bool within_a_step = true;
 };
 Difference difference(const Problem &problem, const void *expected);
 
-// variant: a target or variant to force, or empty.
+// `variant` is a target or a variant to force, or empty.
 hewn::CompileOptions compile_options(const std::string &variant, int threads);
 
-// By the linked build's hewn_compile or another's, which the operator then belongs to. Throws
-// hewn::Error.
+// Compiles with the hewn_compile of the linked build, or with that of another build, which must
+// also destroy the operator. Throws hewn::Error.
 hewn_operator *compile(const hewn_test::Description &description,
                        const hewn::CompileOptions &options,
                        decltype(&hewn_compile) with = hewn_compile);
-// By the linked build's. Inline, because the tuner's runner, which is linked with problem.cpp, is
+// Compiles with the linked build. It is inline because tune_runner, which uses problem.cpp, is
 // linked with no build.
 inline hewn::Operator compile(const Problem &problem, const hewn::CompileOptions &options) {
     return hewn::Operator(compile(problem.description(), options));
 }
-// Its scales and zero points, for CompileOptions.
+// The problem's scales and zero points, for CompileOptions::constants.
 std::vector<hewn::InputBinding> constants_of(const Problem &problem);
 std::vector<hewn_buffer_binding> input_bindings(const Problem &problem);
-// Where constants_of(problem) were given: of its data alone, null for the others.
+// The bindings for an operator that was compiled with constants_of(problem): null for the
+// constants.
 std::vector<hewn_buffer_binding> bindings_beside_constants(const Problem &problem);
 
 }  // namespace hewn_bench

@@ -22,7 +22,7 @@ std::string elements_text(int64_t elements) {
     return std::to_string(elements);
 }
 
-// Three significant digits.
+// The number with three significant digits.
 std::string short_number(double value) {
     return format(value < 9.995 ? "%.2f" : value < 99.95 ? "%.1f" : "%.0f", value);
 }
@@ -53,7 +53,7 @@ void print_header(const Report &report) {
 
 void print_row(const Report &report, const RowResult &result) {
     const Row &row = result.row;
-    const bool call = row.elements < 1024;  // a matter of nanoseconds a call, not of bandwidth
+    const bool call = row.elements < 1024;  // shown in nanoseconds, because the call itself counts
     std::printf(
         ROW_FORMAT, row.op.c_str(), row.signature.c_str(), row.layout.c_str(),
         elements_text(row.elements).c_str(), std::to_string(row.threads).c_str(),
@@ -73,8 +73,8 @@ void print_row(const Report &report, const RowResult &result) {
 void print_summary(const Report &report) {
     std::printf("\nThe machine's limits, GB/s read and written\n%10s %3s %7s %12s %15s %6s\n",
                 "bytes", "thr", "memcpy", "vector copy", "streaming copy", "read");
-    std::map<std::pair<int, int>, const RowResult *>
-        limits;  // one row for each number of threads and power of two
+    // One row for each number of threads and power of two of bytes.
+    std::map<std::pair<int, int>, const RowResult *> limits;
     for (const RowResult &row : report.rows) {
         if (row.bytes >= 4096)
             limits.emplace(std::make_pair(row.row.threads, std::ilogb(row.bytes)), &row);
@@ -166,7 +166,7 @@ nlohmann::json full_json(const Report &report) {
 void write_json(const nlohmann::json &json, const std::string &given) {
     namespace fs = std::filesystem;
     const std::string path = fs::is_symlink(given) ? fs::weakly_canonical(given).string() : given;
-    const bool replaces = !fs::exists(path) || fs::is_regular_file(path);  // not what /dev/null is
+    const bool replaces = !fs::exists(path) || fs::is_regular_file(path);  // false for /dev/null
     const std::string part = replaces ? path + ".part" : path;
     std::ofstream file(part);
     file << json.dump(1) << "\n";

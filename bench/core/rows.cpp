@@ -17,8 +17,8 @@ bool contains(const std::vector<T> &list, const T &value) {
     return std::find(list.begin(), list.end(), value) != list.end();
 }
 
-// One signature of each kind: f32, f16, and i8 for all integers. The set has every layout of these,
-// and all signatures densely.
+// Whether the signature has only f32, f16 and i8, which stands for all integers. The usual set has
+// these signatures in every layout, and all others only in the dense one.
 bool representative(const std::string &signature) {
     std::istringstream words(signature);
     for (std::string word; std::getline(words, word, '_');) {
@@ -27,6 +27,7 @@ bool representative(const std::string &signature) {
     return true;
 }
 
+// Whether the row's signature is the first representative one of its operator.
 bool first_of_operator(const Row &row) {
     for (const Variant &variant : built_variants()) {
         if (variant.operator_name == row.op && representative(variant.signature))
@@ -35,7 +36,7 @@ bool first_of_operator(const Row &row) {
     return false;
 }
 
-// Whether the set has the row. Where the user chose explicitly, the set does not decide.
+// Whether the set has the row. The set does not decide about the lists that the user gave.
 bool in_set(const Selection &selection, const Row &row) {
     if (selection.all) return true;
     const bool dense = row.layout == "dense", quick = selection.quick;

@@ -1,4 +1,4 @@
-// The rows of a comparison.
+// The rows of a comparison: which problems `compare` measures, with how many threads.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,15 @@ struct Row {
     int threads;
 };
 
-// What the user asked for. The set decides where a list is empty.
+// The user's selection of rows. If a list is empty, the set of rows decides: the quick one, the
+// usual one, or all.
 struct Selection {
     bool quick = false, all = false;
     std::vector<std::string> ops, signatures, layouts;
     std::vector<int64_t> elements;
     std::vector<int> threads;
 
+    // Whether any list is given, so that a peer may be in no row.
     bool narrowed() const {
         return !(ops.empty() && signatures.empty() && layouts.empty() && elements.empty() &&
                  threads.empty());

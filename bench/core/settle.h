@@ -1,3 +1,4 @@
+// A pause between measurements with several threads. compare and tune_runner use it.
 #pragma once
 
 #include <time.h>
@@ -8,10 +9,11 @@
 
 namespace hewn_bench {
 
-// Waits until the process's other threads sleep: thread pools spin for a while after their work, on
-// cores that the next one needs.
+// Waits until the process's other threads sleep. Thread pools spin for a while after their work,
+// and would occupy cores that the next contender needs.
 inline void settle() {
-    // Longer than a tick (4 ms at 250 Hz): the kernel counts a running thread's time no sooner.
+    // A slice of time is longer than a tick (4 ms at 250 Hz), because some kernels add a running
+    // thread's time only at ticks.
     constexpr double SLICE_NS = 10e6, QUIET = 0.05;
     constexpr int LONGEST = 20;
     const auto cpu_ns = [](clockid_t clock) {

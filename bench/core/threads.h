@@ -1,11 +1,12 @@
+// The pool of threads that XNNPACK, the machine's limits and, with --in-pthreadpool, hewn use.
 #pragma once
 
 #include <pthreadpool.h>
 
 namespace hewn_bench {
 
-// A pool of that many threads, the caller among them; nullptr for one. It lives as long as the
-// program.
+// A pool with this many threads, one of which is the caller. Null for one thread. It is valid until
+// the next call with another number.
 inline pthreadpool_t thread_pool(int threads) {
     static int size = 1;
     static pthreadpool_t pool = nullptr;

@@ -1,4 +1,6 @@
-// Every variant of the build in every layout, as <variant>/<layout>/<elements>/threads:<n>.
+// The program bench_variants: measures every variant of the build in every layout, with Google
+// Benchmark. A row is called <variant>/<layout>/<elements>/threads:<n>. Variants that the machine
+// cannot run are skipped.
 //
 //     bench_variants --benchmark_filter='quantize_linear_f32_u8__.*/dense/65536/threads:1'
 #include <benchmark/benchmark.h>
@@ -35,7 +37,7 @@ void run(benchmark::State &state, const Variant &variant, const std::string &lay
 }
 
 void register_all() {
-    std::map<std::string, std::string> missing;  // by target
+    std::map<std::string, std::string> missing;  // {target: what this machine lacks for it}
     for (const hewn_target_info &target : hewn::targets())
         missing[target.name] = target.supported ? "" : target.missing;
     for (const Variant &variant : built_variants()) {

@@ -1,6 +1,6 @@
-// A program's own side of CUDA: a context, a stream, captured graphs. Through the driver alone, so
-// that building needs no toolkit and tests can bring a driver of their own
-// (tests/devices/fake_cuda.c).
+// The part of CUDA that a program itself uses: a context, a stream, and captured graphs. It
+// calls only the driver. So building it needs no toolkit, and tests can use a driver of their own
+// (tests/devices/fake_cuda.c). gpu.cpp uses it.
 #pragma once
 
 #include <dlfcn.h>
@@ -12,7 +12,7 @@
 
 namespace hewn_bench {
 
-// The functions' names, as the library has them, and their arguments. Handles are void *.
+// The driver's functions: their names in the library, and their arguments. Handles are void *.
 #define HEWN_BENCH_CUDA_FUNCTIONS(F) \
     F(cuInit, (unsigned)) \
     F(cuDeviceGet, (int *, int)) \
@@ -31,11 +31,12 @@ namespace hewn_bench {
     F(cuGraphDestroy, (void *)) \
     F(cuMemcpyDtoDAsync_v2, (uint64_t, uint64_t, size_t, void *))
 
-// Functions throw std::runtime_error with the driver function's name and code.
+// A context and a stream. Functions throw std::runtime_error with the name of the driver's function
+// and its error code.
 class Cuda {
 public:
-    // On the first device's primary context, which is current while the object lives, with a stream
-    // that does not wait for the default one.
+    // Makes the first device's primary context current until this object is destroyed, and creates
+    // a stream that does not wait for the default one.
     Cuda() {
         void *library = dlopen("libcuda.so.1", RTLD_NOW);
         if (!library) throw std::runtime_error("no CUDA driver: libcuda.so.1 is not there");
@@ -71,14 +72,15 @@ public:
               "cuMemcpyDtoDAsync");
     }
 
-    // What was enqueued on the stream while it was captured, to be enqueued again as often as
-    // wanted. Lives no longer than the Cuda.
+    // A captured graph: the work that was enqueued on the stream while it was captured. launch()
+    // enqueues it again, as often as wanted. A Graph must be destroyed before its Cuda.
     class Graph {
     public:
-        // enqueue() may throw; the capture ends with it.
+        // Captures the work that enqueue() enqueues. If enqueue() throws, the capture is ended.
         template<class Enqueue>
         Graph(const Cuda &cuda, const Enqueue &enqueue) : cuda_(cuda) {
-            constexpr int GLOBAL = 0;  // the strictest: no thread may wait or allocate meanwhile
+            // The strictest mode: no thread may wait or allocate memory meanwhile.
+            constexpr int GLOBAL = 0;
             check(cuda.cuStreamBeginCapture_v2(cuda.stream_, GLOBAL), "cuStreamBeginCapture");
             void *graph = nullptr;
             try {

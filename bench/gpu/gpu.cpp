@@ -1,15 +1,21 @@
-// Every signature on a GPU, beside the device's own rate of copying within its memory. One JSON
-// object a line (bench/README.md):
-//   gpu --device cuda|opencl
-// - dense with scalar parameters, --from to --to elements in steps of 4, where parts of the result
-//   are compared with the truth;
-// - in every other layout, --layout-elements;
-// - of 4 Ki elements (CUDA), as launches on a stream and in a captured graph;
-// - on types that go through several launches, --layout-elements.
-// Bytes are what each tensor's elements take, once; a copy reads half of them and writes half.
-// Times are of as many calls as fill --seconds, enqueued one behind the other and waited for at the
-// end; the best of three. CUDA's calls, but for the launches, are captured in a graph by tens, as
-// the peers' are (gpu_peers.py).
+// The program hewn_gpu_bench, which bench/gpu.sh runs: measures every signature on a GPU, and the
+// device's own copies within its memory.
+//
+//     hewn_gpu_bench --device cuda|opencl
+//
+// Prints one JSON object a line (bench/README.md) for each of these:
+//
+// - dense tensors with scalar parameters, of --from to --to elements, four times as many each time.
+//   Parts of the result are compared with the reference;
+// - every other layout, with --layout-elements elements;
+// - 4 Ki elements (only CUDA), as launches on a stream and in a captured graph;
+// - types that need several launches, with --layout-elements elements.
+//
+// The bytes of a row are those of all tensors' elements, counted once. A copy of as many bytes
+// reads one half and writes the other. A time is the best of three rounds. A round has as many
+// calls as take --seconds; they are enqueued one after the other and waited for at the end. On
+// CUDA, ten calls at a time are captured in a graph, as for the peers (gpu_peers.py), except in the
+// rows about launches.
 #include <dlfcn.h>
 
 #include <CLI/CLI.hpp>
@@ -50,7 +56,8 @@ constexpr int LAUNCHES_IN_A_GRAPH = 64, CALLS_IN_A_GRAPH = 10;
 
 std::string name_of(const Variant &kernel) { return kernel.operator_name + "_" + kernel.signature; }
 
-// A GPU's variant of each kernel, or of those of these names: which one runs is up to the device.
+// One of the GPUs' variants for each kernel, or only for the named ones. The device later picks the
+// variant that runs.
 std::vector<Variant> kernels(const std::vector<std::string> &only) {
     std::vector<Variant> result;
     std::set<std::string> seen;
@@ -66,9 +73,10 @@ std::vector<Variant> kernels(const std::vector<std::string> &only) {
 
 // ---- The device ----
 
-// The program's own context and queue on the first device, which its copies share with hewn.
+// The first device, with the program's own context and queue. The copies and hewn use the same
+// queue.
 struct Gpu {
-    std::unique_ptr<Cuda> cuda;  // none: OpenCL
+    std::unique_ptr<Cuda> cuda;  // null: OpenCL
     void *queue = nullptr;
     int (*copy_buffer)(void *, void *, void *, size_t, size_t, size_t, unsigned, void *,
                        void *) = nullptr;
@@ -114,12 +122,12 @@ Gpu open(const std::string &kind) {
     return gpu;
 }
 
-// ---- Problems in its memory ----
+// ---- Problems in the device's memory ----
 
-// Fills memory with what is an ordinary number in every type: f32 from 2^-15 to 2^17, f16 from 0.5
-// to 8. A division of a zero, of which new memory is full, takes another path. Each tensor
-// is filled otherwise: where no kernel runs, an output that is equal to an input could pass for
-// right.
+// Fills memory with bytes that are ordinary numbers in every type: f32 from 2^-15 to 2^17, f16 from
+// 0.5 to 8. New memory is full of zeros, and a division of zero takes another path. Each tensor has
+// other bytes: otherwise an output that no kernel has written could pass for a right one, because
+// it would be equal to an input.
 void fill(hewn::DeviceMemory &memory, uint64_t bytes, size_t tensor, const Gpu &gpu) {
     std::vector<uint8_t> pattern(std::min<uint64_t>(bytes, 1 << 16));
     for (size_t i = 0; i < pattern.size(); i++)
@@ -132,11 +140,11 @@ void fill(hewn::DeviceMemory &memory, uint64_t bytes, size_t tensor, const Gpu &
     }
 }
 
-// A problem compiled for the device, with its tensors there.
+// A problem that was compiled for the device, with its tensors in the device's memory.
 struct Prepared {
     Problem problem;
     hewn::Operator op;
-    std::vector<hewn::DeviceMemory> memory;  // the inputs', then the output's
+    std::vector<hewn::DeviceMemory> memory;  // the inputs, then the output
     std::vector<hewn::InputBinding> inputs;
     hewn::Binding output;
 
@@ -170,8 +178,9 @@ Prepared prepare(const Gpu &gpu, const Variant &kernel, const std::string &layou
     return result;
 }
 
-// Of a dense problem that was executed, how many results at its start, around its middle and at its
-// end are not the truth: where it is launched in parts, the ends of these.
+// The number of results of an executed dense problem that differ from the reference. It looks at
+// some results at the start, around the middle and at the end. If the problem is launched in parts,
+// these places are at the parts' ends.
 int64_t differing(const Prepared &dense) {
     const Problem &problem = dense.problem;
     const int64_t part = std::min<int64_t>(problem.elements, 4096);
@@ -201,12 +210,13 @@ int64_t differing(const Prepared &dense) {
     return count;
 }
 
-// ---- What runs in several launches: types that kernels do not take, a range of the input ----
+// ---- Operators in several launches: types that kernels do not take, and ranges of the input ----
 
 using hewn::TensorDesc, hewn::DataType;
 
+// An operator that runs in several passes.
 struct Passes {
-    std::string kernel, layout;
+    std::string kernel, layout;  // the names in the output
     hewn_operator_type type;
     std::vector<TensorDesc> tensors;  // all, in the operator's order
     std::vector<int32_t> attributes;
@@ -222,9 +232,9 @@ std::vector<Passes> all_passes(int64_t n) {
     const auto dequantize = HEWN_OPERATOR_DEQUANTIZE_LINEAR;
     const auto blocks = [&](DataType type) { return TensorDesc::in_blocks(type, {n}, {32}); };
     std::vector<Passes> all = {
-        {"quantize_linear_f32_u4", "packed", quantize, {of(f32), one(f32), one(u4), of(u4)}, {}},
+        {"quantize_linear_f32_u4", "sub-byte", quantize, {of(f32), one(f32), one(u4), of(u4)}, {}},
         {"dequantize_linear_u4_f32",
-         "packed",
+         "sub-byte",
          dequantize,
          {of(u4), one(f32), one(u4), of(f32)},
          {}},
@@ -254,7 +264,7 @@ std::vector<Passes> all_passes(int64_t n) {
     return all;
 }
 
-// Such an operator, compiled for the device, with its tensors there.
+// Such an operator, compiled for the device, with its tensors in the device's memory.
 class PreparedPasses {
 public:
     double bytes = 0;
@@ -292,7 +302,8 @@ private:
 
 // ---- Times ----
 
-// Seconds of one call: the best of three rounds of as many as fill `seconds`.
+// The seconds of one call, in the best of three rounds. A round has as many calls as take
+// `seconds`.
 double time_of(const Gpu &gpu, double seconds, const std::function<void()> &call) {
     const auto round = [&](int calls) {
         gpu.device.synchronize();
@@ -309,7 +320,7 @@ double time_of(const Gpu &gpu, double seconds, const std::function<void()> &call
     return best;
 }
 
-// The same of a call that enqueues, on CUDA in a graph of so many of them.
+// The same, but on CUDA a graph of `calls` calls is launched instead.
 double time_in_graph(const Gpu &gpu, double seconds, int calls, const std::function<void()> &call) {
     if (!gpu.cuda) return time_of(gpu, seconds, call);
     const Cuda::Graph graph(*gpu.cuda, [&] {
@@ -318,10 +329,11 @@ double time_in_graph(const Gpu &gpu, double seconds, int calls, const std::funct
     return time_of(gpu, seconds, [&] { graph.launch(); }) / calls;
 }
 
-// GB/s of the device's copies, by the bytes that they read and write together.
+// The speed of the device's copies. Each size is measured once.
 class Copies {
 public:
     Copies(const Gpu &gpu, double seconds) : gpu_(gpu), seconds_(seconds) {}
+    // The GB/s of a copy that reads and writes this many bytes together.
     double rate(uint64_t bytes) {
         const auto [at, added] = rates_.emplace(bytes, 0);
         if (!added) return at->second;
@@ -329,7 +341,7 @@ public:
         hewn::DeviceMemory source(gpu_.device, half), target(gpu_.device, half);
         fill(source, half, 0, gpu_);
         const auto copy = [&] { gpu_.copy(target.get(), 0, source.get(), size_t(half)); };
-        // In a graph large copies are slower, small ones faster: docs/lab/gpu.md.
+        // In a graph, large copies are slower and small ones faster (docs/lab/gpu.md).
         const double time = std::min(time_of(gpu_, seconds_, copy),
                                      time_in_graph(gpu_, seconds_, CALLS_IN_A_GRAPH, copy));
         return at->second = double(2 * half) / time / 1e9;
@@ -345,6 +357,7 @@ private:
 
 using Row = nlohmann::ordered_json;
 
+// Measures rows and prints them. A row that cannot be measured has an error, and the others go on.
 class Rows {
 public:
     Rows(const Gpu &gpu, const Options &options)
@@ -410,7 +423,7 @@ private:
                    {"device", gpu_.name}};
         try {
             measure(row);
-        } catch (const std::exception &error) {  // too little memory, for one: other rows go on
+        } catch (const std::exception &error) {  // such as too little memory
             row["error"] = error.what();
         }
         std::printf("%s\n", row.dump().c_str());
@@ -438,7 +451,8 @@ int run(const Options &options) {
     if (!options.once.empty()) return execute_once(gpu, chosen, options);
     if (gpu.cuda)
         for (const Variant &kernel : chosen) rows.launches(kernel);
-    // What needs most memory and time last: a run that is cut short has the others.
+    // The rows that need most memory and time are last, so that a run which is cut short has the
+    // others.
     for (int64_t n = options.from; n < options.layout_elements && n <= options.to; n *= 4)
         for (const Variant &kernel : chosen) rows.dense(kernel, n);
     for (const std::string &layout : hewn_bench::all_layouts()) {

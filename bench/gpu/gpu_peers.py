@@ -38,7 +38,7 @@ DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
 
 def events(call):
-    """Seconds of `call` on the device, the best of three."""
+    """The seconds of `call` on the device, the best of three."""
     best = float("inf")
     for _ in range(3):
         start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
@@ -51,7 +51,7 @@ def events(call):
 
 
 def captured(call):
-    """CALLS calls in a graph; None where they cannot be captured."""
+    """A function that runs CALLS calls by a graph. None if the calls cannot be captured."""
     try:
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
@@ -66,8 +66,9 @@ def captured(call):
 
 
 def seconds(call):
+    """The seconds of one call."""
     call()
-    if DEVICE == "cpu":  # where this script is tried without a card
+    if DEVICE == "cpu":  # when this script is tried without a card
         start = time.perf_counter()
         call()
         return time.perf_counter() - start
@@ -76,7 +77,7 @@ def seconds(call):
     return events(many) / CALLS
 
 
-# ---- Layouts: bench/README.md ----
+# ---- Layouts, as in bench/README.md ----
 
 
 def sizes_of(layout, n):
@@ -92,14 +93,15 @@ def sizes_of(layout, n):
 
 
 def ones(layout, sizes, dtype):
-    """A tensor as the output lies."""
+    """A tensor that lies in memory as the output does."""
     if layout != "strided_rows":
         return torch.ones(sizes, dtype=dtype, device=DEVICE)
     return torch.ones((sizes[0], 1088), dtype=dtype, device=DEVICE)[:, :1024]
 
 
 def second(layout, sizes, dtype):
-    """The second operand of a sum, or the only one of a linear operator where that is special."""
+    """The operand that lies in a special way: the second one of a sum, or the only one of a linear
+    operator."""
     rows, columns = sizes[0], sizes[-1]
     if layout == "transposed":
         return torch.ones((columns, rows), dtype=dtype, device=DEVICE).t()
@@ -111,7 +113,7 @@ def second(layout, sizes, dtype):
 
 AXES = {"per_channel_outer": 0, "per_axis_last": 1, "inner_3": 1, "inner_4": 1}
 
-# ---- PyTorch: (what, call), which may fail where it lacks the types ----
+# ---- PyTorch: (what, call). A call may fail if PyTorch does not have the types ----
 
 
 def torch_add(types, layout, sizes):
@@ -146,7 +148,7 @@ def torch_quantize(x, dtype, layout, sizes):
         )
 
 
-# ---- Triton: the formulas of docs/numerics.md on dense tensors ----
+# ---- Triton: kernels with the formulas of docs/numerics.md, for dense tensors ----
 
 try:
     import triton
@@ -166,7 +168,7 @@ if triton:
 
     @triton.jit
     def rounded(q, zero_point, low, high):
-        # To the nearest even integer: beyond 1.5 * 2^23 floats are 1 apart.
+        # Rounds to the nearest integer, ties to even: around 1.5 * 2^23 floats are 1 apart.
         q = tl.minimum(tl.maximum(q, -1024.0), 1024.0)
         q = (q + 12582912.0) - 12582912.0
         return tl.minimum(tl.maximum(q + zero_point, low), high)
@@ -197,7 +199,8 @@ if triton:
 
 
 def triton_call(op, types, n):
-    """None where there is no kernel: of types that these formulas are not exact for."""
+    """The call of the operator's kernel. None if there is no kernel, or if its formula is not exact
+    for these types."""
     if op in ("quantized_linear_mul", "requantize") or not set(types) <= {"f32", "f16", "i32", "i8", "u8"}:
         return None
     if op != "add" and "i32" in types:
@@ -227,6 +230,7 @@ def triton_call(op, types, n):
 
 
 def ways(kernel, layout, n):
+    """Yields (library, what, call) for each way to compute the row's problem."""
     op, signature = OPERATORS.fullmatch(kernel).groups()
     types, sizes = signature.split("_"), sizes_of(layout, n)
     if op == "add":
@@ -243,7 +247,7 @@ def measure(row):
         line = {"by": by, "what": what, "kernel": kernel, "layout": layout, "elements": n}
         try:
             line["seconds"] = seconds(call)
-        except Exception as error:  # what one way lacks, another may have
+        except Exception as error:  # another way may work
             print(f"{by} {what} {kernel} {layout} {n}: {error}", file=sys.stderr)
             continue
         print(json.dumps(line), flush=True)
@@ -257,7 +261,7 @@ def main(path):
             continue
         try:
             measure(row)
-        except (KeyError, RuntimeError) as error:  # a type that it lacks, or no memory
+        except (KeyError, RuntimeError) as error:  # a type that PyTorch lacks, or too little memory
             print(f"PyTorch {row['kernel']} {row['layout']}: {error}", file=sys.stderr)
         if DEVICE == "cuda":
             torch.cuda.empty_cache()

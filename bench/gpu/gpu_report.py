@@ -28,7 +28,8 @@ def place(row):
 
 
 def with_ratios(rows):
-    """hewn's rows, each with its share of the copies' rate and its speed over each peer's."""
+    """hewn's rows, each with its share of the copies' speed and its speed relative to each
+    peer's."""
     found = {}
     for row in rows:
         if row["by"] != "hewn":
@@ -40,6 +41,8 @@ def with_ratios(rows):
 
 
 def misses(measured):
+    """The rows below a bar, the furthest below first: (fraction of the bar, kernel, layout,
+    elements)."""
     below = []
     for row in measured:
         if row.get("passes"):
@@ -53,7 +56,8 @@ def misses(measured):
 
 
 def cell(row):
-    """GB/s, the share of the copies' rate, the speed over the fastest peer's."""
+    """A table's cell: GB/s, the share of the copies' speed, and the speed relative to that of the
+    fastest peer."""
     if not row:
         return "-"
     text = f"{row['gb_per_s']:.0f}, {row['share']:.0%}"
@@ -118,7 +122,8 @@ def table_lines(report, measured):
 
 
 def chart(report, measured):
-    """Each kernel's share of the copies' rate: dense at the largest size, and the other layouts."""
+    """The chart: each kernel's share of the copies' speed, for dense tensors of the largest size
+    and for the other layouts."""
     kernels = list(dict.fromkeys(row["kernel"] for row in measured))
     dense, other = {}, {}
     for row in measured:

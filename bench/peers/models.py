@@ -1,5 +1,5 @@
-"""ONNX models of one operator. Scales and zero points are initializers, as real models have
-them."""
+"""Makes ONNX models of one operator, for the peer ONNX Runtime (peer_onnxruntime.cpp). Scales and
+zero points are initializers, as in real models."""
 
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
@@ -18,10 +18,10 @@ TYPES = {
 
 
 def make(onnx_name, tensors, parameters, output, axis):
-    """The model's bytes. `onnx_name`: domain and operator, "ai.onnx.Add". `tensors`: {input
-    position: (type, shape, transposed)}. `parameters`: {input position: (type, values)}, one value
-    for the tensor or for each index of `axis`. `output`: (type, shape). Graph inputs are
-    t<position>, the output is y."""
+    """The bytes of a model. `onnx_name` has the domain and the operator, "ai.onnx.Add". `tensors`
+    is {input's position: (type, shape, transposed)}. `parameters` is {input's position: (type,
+    values)}, with one value for the whole tensor (`axis` is then -1) or one for each index of
+    `axis`. `output` is (type, shape). The graph's inputs are called t<position>, its output y."""
     nodes, inputs, initializers, names = [], [], [], {}
     for position, (type_name, shape, transposed) in tensors.items():
         names[position] = f"t{position}"
@@ -39,7 +39,7 @@ def make(onnx_name, tensors, parameters, output, axis):
     nodes.append(helper.make_node(kind, [names[i] for i in sorted(names)], ["y"],
                                   domain="" if domain == "ai.onnx" else domain, **attributes))
     outputs = [helper.make_tensor_value_info("y", TYPES[output[0]][0], output[1])]
-    # From opset 19 on the scale of an i32 input would have to be i32.
+    # From opset 19 on, the scale of an i32 input would have to be i32.
     opset = 13 if kind == "QuantizeLinear" and tensors[0][0] == "i32" else 21
     opsets = [helper.make_opsetid("", opset), helper.make_opsetid("com.microsoft", 1)]
     graph = helper.make_graph(nodes, kind, inputs, outputs, initializers)

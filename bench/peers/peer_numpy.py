@@ -1,4 +1,5 @@
-"""The operators in plain NumPy, into preallocated arrays."""
+"""The peer NumPy: the operators as a few NumPy functions each, which write to preallocated arrays.
+peer_python.cpp calls version() and prepare()."""
 
 import numpy as np
 
@@ -8,8 +9,8 @@ def version():
 
 
 def prepare(op, inputs, output, threads):
-    """Returns run(n), which computes the operator n times on these arrays; None for an operator
-    that is not here. NumPy has one thread."""
+    """Returns run(n), which computes the operator n times on these arrays, or None for an operator
+    that is not in this file. NumPy uses one thread, whatever `threads` is."""
     if op not in globals():
         return None
     step = globals()[op](inputs, output)
@@ -27,7 +28,8 @@ def add(inputs, output):
 
 
 def quantize_into(output):
-    """Returns store(t, zero_point), which rounds, shifts, clamps and narrows the f32 array t."""
+    """Returns store(t, zero_point), which rounds the f32 array t, adds the zero point, clamps, and
+    converts to the output's type."""
     limits = np.iinfo(output.dtype)
 
     def store(t, zero_point):
@@ -55,7 +57,7 @@ def quantize_linear(inputs, output):
 
 def dequantize_linear(inputs, output):
     x, scale, zero_point = inputs
-    # 32-bit differences do not fit in f32.
+    # Differences of 32-bit integers are not exact in f32.
     wide = np.float64 if x.dtype.itemsize == 4 else np.float32
     t = np.empty(output.shape, wide)
     scale = collapse(scale.astype(np.float32), inputs[1])
@@ -124,13 +126,13 @@ def requantize(inputs, output):
 
 
 def one_of_each(scale, zero_point):
-    """The scale and the zero point of the whole tensor; None where they vary."""
+    """The scale and the zero point of the whole tensor. None if they vary within it."""
     if any(v.shape[d] > 1 and v.strides[d] for v in (scale, zero_point) for d in range(v.ndim)):
         return None
     return float(scale.flat[0]), int(zero_point.flat[0])
 
 
 def collapse(values, view):
-    """`values` with size 1 along the dimensions that `view` repeats."""
+    """`values` with size 1 along the dimensions in which `view` repeats (has stride 0)."""
     return np.ascontiguousarray(values[tuple(slice(None) if s else slice(0, 1)
                                              for s in view.strides)])

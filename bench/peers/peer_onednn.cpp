@@ -1,6 +1,7 @@
-// oneDNN. Add is a binary primitive. Quantize and dequantize are reorders with a scale and a zero
-// point. Quantized add is a binary add with scales on its sources and a linear post-op that folds
-// the zero points. For the API of versions 2 (scales are attributes) and 3 (scales are arguments).
+// The peer oneDNN. ADD is a binary primitive. QUANTIZE_LINEAR and DEQUANTIZE_LINEAR are reorders
+// with a scale and a zero point. QUANTIZED_LINEAR_ADD is a binary sum whose sources have scales,
+// followed by a linear operation that adds all zero points at once. The code is for versions 2
+// (scales are attributes) and 3 (scales are arguments) of oneDNN's API.
 #include <omp.h>
 
 #include <algorithm>
@@ -62,8 +63,9 @@ public:
     }
 
 private:
-    // Repeated dimensions have size 1 and the stride of a contiguous tensor: with any other stride
-    // oneDNN takes its slow reference.
+    // oneDNN's description of an operand. A dimension that repeats has size 1 and the stride of a
+    // contiguous tensor. With any other stride, oneDNN would take its slow reference
+    // implementation.
     static memory::desc desc(const Operand &operand) {
         memory::dims sizes = operand.sizes, strides = operand.strides;
         for (size_t d = sizes.size(); d-- > 0;) {
@@ -74,10 +76,12 @@ private:
         return {sizes, dnnl_type(operand.type), strides};
     }
 
+    // Passes the operand's memory as that argument of the primitive.
     void pass(int argument, const Operand &operand) {
         arguments_[argument] = memory(desc(operand), engine_, operand.data);
     }
 
+    // Passes a copy of the values.
     template<class T>
     void pass(int argument, memory::data_type type, const std::vector<T> &values) {
         memory m({{memory::dim(values.size())}, type, {1}}, engine_);

@@ -1,5 +1,6 @@
-// ONNX Runtime out of its wheel, which has no header. Of any version: OrtApi only grows, and the
-// functions below are in its first.
+// The peer ONNX Runtime, from the shared library in its wheel. The wheel has no header, so the
+// declarations are hewn's own (onnxruntime_abi.h). Any version works: OrtApi only grows, and its
+// first version has all functions that are used here.
 #include <dlfcn.h>
 
 #include <map>
@@ -15,7 +16,7 @@ namespace py = pybind11;
 namespace hewn_bench {
 namespace {
 
-// "ai.onnx.Add"; empty: there is none.
+// The operator's ONNX name with its domain: "ai.onnx.Add". Empty if ONNX does not have it.
 std::string onnx_name(const std::string &op) {
     for (const hewn::OperatorInfo &info : hewn::operators()) {
         if (op == info.name) return info.onnx_name;
@@ -40,7 +41,7 @@ ONNXTensorElementDataType onnx_type(const std::string &type) {
 class OnnxRuntime : public Contender {
 public:
     explicit OnnxRuntime(const std::string &library) {
-        python_module("models");  // starts Python, whose objects `prepare` makes
+        python_module("models");  // starts Python before `prepare` makes Python's objects
         void *const loaded = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
         if (!loaded) throw std::runtime_error(dlerror());
         const auto get_base =
@@ -64,15 +65,16 @@ public:
         for (size_t i = 0; i < problem.inputs.size(); i++) {
             const Operand &input = problem.inputs[i];
             if (problem.is_parameter(i)) {
-                // i32 has no zero point in ONNX.
+                // In ONNX, i32 has no zero point.
                 if (problem.op == "dequantize_linear" && i == 2 && input.element_bytes() == 4)
                     continue;
                 axis = std::max(axis, input.axis());
                 parameters[py::int_(i)] = std::make_tuple(input.type, input.values());
                 continue;
             }
-            // A transposed tensor is a contiguous one of the reversed sizes and a Transpose node.
-            std::vector<int64_t> shape = input.packed_shape();
+            // A transposed tensor is passed as a contiguous one of the reversed sizes, followed by
+            // a node Transpose.
+            std::vector<int64_t> shape = input.contiguous_shape();
             const bool transposed =
                 shape.empty() && input.strides[0] == 1 && input.strides[1] == input.sizes[0];
             if (transposed) shape.assign(input.sizes.rbegin(), input.sizes.rend());
@@ -82,7 +84,7 @@ public:
             values_.push_back(tensor(input, shape));
         }
         const std::string name = onnx_name(problem.op);
-        if (name.empty() || problem.output.packed_shape().empty()) return {};
+        if (name.empty() || problem.output.contiguous_shape().empty()) return {};
         const std::string model =
             python_module("models")
                 .attr("make")(name, tensors, parameters,

@@ -1,4 +1,5 @@
-"""OpenVINO's operators, each compiled as a model, on the caller's arrays."""
+"""The peer OpenVINO: each operator is compiled as a model, which uses the caller's arrays.
+peer_python.cpp calls version() and prepare()."""
 
 import numpy as np
 import openvino as ov
@@ -11,8 +12,9 @@ def version():
 
 
 def prepare(op, inputs, output, threads):
-    """Returns run(n), which infers n times; None for what is not written here: other operators and
-    types, parameters that vary, and strides. It computes in f32, as the others do."""
+    """Returns run(n), which runs the model n times. Returns None for problems that this file does
+    not have: other operators and types, parameters that vary, and tensors that are not contiguous.
+    The model computes in f32, as the other peers do."""
     make = {"add": add, "quantize_linear": quantize_linear}.get(op)
     arrays = inputs if op == "add" else inputs[:1]
     if make is None or not all(array.flags.c_contiguous for array in (*arrays, output)):
@@ -41,7 +43,7 @@ def add(nodes, inputs, output):
 
 
 def quantize_linear(nodes, inputs, output):
-    """As OpenVINO's quantized models have it: FakeQuantize in the limits of 8 bits, and Convert."""
+    """FakeQuantize in the limits of 8 bits, and Convert, as in OpenVINO's quantized models."""
     found = one_of_each(*inputs[1:])
     if inputs[0].dtype.name != "float32" or output.dtype.itemsize > 1 or found is None:
         return None

@@ -1,4 +1,5 @@
-// Peers that are Python libraries. Each has a module peer_<name>.py with version() and prepare().
+// Peers that are Python libraries. Each of them has a module peer_<name>.py with the functions
+// version() and prepare().
 #include <pybind11/numpy.h>
 
 #include "../core/contender.h"
@@ -9,7 +10,7 @@ namespace py = pybind11;
 namespace hewn_bench {
 namespace {
 
-// An array over the operand's own memory.
+// A NumPy array that uses the operand's own memory.
 py::array array_of(const Operand &operand) {
     static const std::pair<const char *, const char *> names[] = {
         {"f32", "float32"}, {"f16", "float16"}, {"i64", "int64"},

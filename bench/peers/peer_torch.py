@@ -1,4 +1,5 @@
-"""PyTorch's operators on the caller's arrays."""
+"""The peer PyTorch: its operators on the caller's arrays. peer_python.cpp calls version() and
+prepare()."""
 
 import torch
 from peer_numpy import one_of_each
@@ -11,8 +12,8 @@ def version():
 
 
 def prepare(op, inputs, output, threads):
-    """Returns run(n), which computes the operator n times; None for what is not written here: other
-    operators and types, and parameters that vary."""
+    """Returns run(n), which computes the operator n times. Returns None for problems that this file
+    does not have: other operators and types, and parameters that vary."""
     make = {"add": add, "quantize_linear": quantize_linear,
             "dequantize_linear": dequantize_linear}.get(op)
     step = make and make(inputs, output)
@@ -24,7 +25,8 @@ def prepare(op, inputs, output, threads):
     def run(n):
         for _ in range(n):
             result = step()
-        if to_store:  # what is allocated in each call is stored for the check alone
+        # PyTorch allocates a new result in each call. Only the first is copied, for the check.
+        if to_store:
             to_store.clear()
             output[...] = (result.int_repr() if result.is_quantized else result).numpy()
 

@@ -1,6 +1,7 @@
-// XNNPACK's operators, created and set up once; only xnn_run_operator is timed, or the setup, which
-// takes the addresses, as well. For two generations of its API: one function for each type
-// (Debian 12), or one for all types (Debian 13; HEWN_BENCH_XNNPACK_TYPED_API).
+// The peer XNNPACK. Its operators are created once. Usually they are also set up once, so that only
+// xnn_run_operator is timed. With `sets_up`, the setup, which takes the tensors' addresses, is
+// timed too. The code is for two generations of XNNPACK's API: with a function for each type
+// (Debian 12), and with one function for all types (Debian 13; HEWN_BENCH_XNNPACK_TYPED_API).
 #include <xnnpack.h>
 
 #include <cmath>
@@ -17,8 +18,8 @@
 namespace hewn_bench {
 namespace {
 
-// A tensor as an operator needs it: its shape, with 1 where it repeats, its scale and its zero
-// point.
+// A tensor as XNNPACK's operators take it: its shape (with 1 where it repeats, empty if it is not
+// contiguous), its scale and its zero point.
 struct Side {
     const Operand *operand;
     std::vector<size_t> shape;
@@ -28,7 +29,7 @@ struct Side {
 
 Side side_of(const Operand &operand) {
     Side side{&operand, {}};
-    for (const int64_t size : operand.packed_shape()) side.shape.push_back(size_t(size));
+    for (const int64_t size : operand.contiguous_shape()) side.shape.push_back(size_t(size));
     return side;
 }
 
@@ -39,12 +40,13 @@ Side side_of(const Operand &operand, const Operand &scale, const Operand &zero_p
     return side;
 }
 
-// Rows of an input and an output: their number, length and distances.
+// The rows of an input and an output: how many, how long, and their distances in elements.
 struct Rows {
     size_t count, length, input_stride, output_stride;
 };
 
-// How an operator runs once `setup` succeeds; in each call after it, if `sets_up`.
+// The Runner of an operator, or an empty one if `setup` fails. With `sets_up`, each call repeats
+// the setup.
 template<class Setup>
 Runner runner(xnn_operator_t op, pthreadpool_t pool, bool sets_up, Setup setup) {
     if (setup() != xnn_status_success) return {};
@@ -92,8 +94,7 @@ Runner create_add(const Side &a, const Side &b, const Side &out, bool quantized,
                   });
 }
 
-// xnn_create_unary_elementwise_nc. Later versions take a lookup table, which Debian 13's does not
-// have.
+// Calls xnn_create_unary_elementwise_nc. Versions after Debian 13's also take a lookup table.
 template<class Create, class... Rest>
 xnn_status create_unary(const Create &create, xnn_datatype from, xnn_datatype to, Rest... rest) {
     constexpr std::nullptr_t parameters = nullptr, table = nullptr;
@@ -108,8 +109,8 @@ Runner create_convert(const Side &in, const Side &out, const Rows &rows, pthread
     const xnn_datatype from = xnn_type(in.operand->type, true),
                        to = xnn_type(out.operand->type, true);
     if (from == xnn_datatype_invalid || to == xnn_datatype_invalid) return {};
-    if (from == xnn_datatype_int32 && in.scale != 1)
-        return {};  // the type has no scale: XNNPACK would ignore it
+    // XNNPACK would ignore the scale of i32.
+    if (from == xnn_datatype_int32 && in.scale != 1) return {};
     const xnn_quantization_params qi{in.zero_point, in.scale}, qo{out.zero_point, out.scale};
     if (create_unary(xnn_create_unary_elementwise_nc, from, to, &qi, &qo, uint32_t(0), op) !=
             xnn_status_success ||
@@ -123,7 +124,7 @@ Runner create_convert(const Side &in, const Side &out, const Rows &rows, pthread
 
 #else
 
-constexpr bool kSetupIsQuick = false;  // it plans, too
+constexpr bool kSetupIsQuick = false;  // the setup of this API also plans
 
 template<class T>
 const T *data(const Side &side) {

@@ -1,5 +1,5 @@
-// The one Python interpreter inside this program: NumPy, PyTorch and OpenVINO are peers, and onnx
-// makes ONNX Runtime's models.
+// The Python interpreter inside the program `compare`. NumPy, PyTorch and OpenVINO are peers that
+// run in it, and the package onnx makes models for ONNX Runtime.
 #pragma once
 
 #include <pybind11/embed.h>
@@ -7,10 +7,11 @@
 
 namespace hewn_bench {
 
-// A module of this folder or of the virtual environment; starts the interpreter at the first call.
+// Imports a module of this folder or of the virtual environment. The first call starts the
+// interpreter.
 pybind11::module_ python_module(const char *name);
 
-// Has Python look for modules in this folder too, after all others.
+// Makes Python look for modules in this folder too, after all others.
 void add_python_packages(const std::string &folder);
 
 }  // namespace hewn_bench

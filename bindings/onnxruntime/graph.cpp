@@ -16,7 +16,7 @@ hewn_data_type type_of(const Ort &ort, const OrtTypeInfo *type) {
     return hewn_type(ort.get<ONNXTensorElementDataType>(&OrtApi::GetTensorElementType, tensor));
 }
 
-// A node's value, with what is known of it.
+// An input or output of a node.
 class Value {
 public:
     Value(const Ort &ort, const OrtValueInfo *info) : ort_(&ort), info_(info) {
@@ -27,7 +27,7 @@ public:
         return info_type_ ? type_of(*ort_, info_type_) : hewn_data_type(HEWN_DATA_TYPE_UNKNOWN);
     }
     std::string name() const { return ort_->get<const char *>(&OrtApi::GetValueInfoName, info_); }
-    // Whether its shape is known and is the one of a single scale or zero point: [] or [1].
+    // Whether its shape is known, and is that of a single scale or zero point: [] or [1].
     bool is_scalar() const {
         const auto *const tensor = ort_->get<const OrtTensorTypeAndShapeInfo *>(
             &OrtApi::CastTypeInfoToTensorInfo, info_type_);
@@ -52,7 +52,7 @@ public:
     bool is_read_once() const {
         return consumers().size() == 1 && !ort_->get<bool>(&OrtApi::ValueInfo_IsGraphOutput, info_);
     }
-    // Null: no constant.
+    // Its contents if it is a constant, otherwise null.
     std::unique_ptr<const Constant> constant() const {
         if (!info_ || !ort_->get<bool>(&OrtApi::ValueInfo_IsConstantInitializer, info_)) return {};
         const auto *const value =
@@ -89,7 +89,7 @@ public:
     const NodeFacts &facts() const { return facts_; }
     const std::vector<Value> &inputs() const { return inputs_; }
     const std::vector<Value> &outputs() const { return outputs_; }
-    // Whether another provider has it already.
+    // Whether another provider has the node already.
     bool is_assigned() const {
         const auto *const provider = ort_->get<const char *>(&OrtApi::Node_GetEpName, node_);
         return provider && *provider && provider != std::string_view(kProviderName);
@@ -132,13 +132,15 @@ std::vector<Node> nodes_of(const Ort &ort, const OrtGraph *graph) {
 
 // ---- Groups ----
 
-// Two DequantizeLinear, a node between, and QuantizeLinear, with one scale each, which nothing else
-// reads: one of hewn's operators.
+// Four nodes that one of hewn's operators computes together: two DequantizeLinear, a node that
+// takes their outputs, and a QuantizeLinear of its output. Each has a single scale, and no other
+// node reads the values between them.
 struct Group {
     const Operator *op;
-    std::vector<Node> nodes;  // a, b, the middle, the last
+    // The DequantizeLinear of A, that of B, the middle node, and QuantizeLinear.
+    std::vector<Node> nodes;
 
-    // Where input i of the operator comes from.
+    // The value that is input i of the operator.
     const Value &input(size_t i) const {
         if (i < 6) return nodes[i / 3].inputs()[i % 3];
         return nodes[3].inputs()[i - 5];
@@ -157,9 +159,10 @@ struct Group {
     }
 };
 
-// One scale, at most one zero point, and no attribute that changes the formula: a group has none of
-// them. ONNX's other attributes do not matter here: `axis` only picks the dimension of several
-// scales, `output_dtype` is seen in the types, and `saturate` is about float8.
+// Whether QuantizeLinear or DequantizeLinear may be part of a group. It must have one scale, at
+// most one zero point, and no attribute that changes the formula. The other attributes of ONNX do
+// not matter: `axis` only picks the dimension of several scales, `output_dtype` is visible in the
+// types, and `saturate` is for float8.
 bool is_per_tensor(const Node &linear) {
     const auto &inputs = linear.inputs();
     const bool has_zero_point = inputs.size() > 2 && inputs[2].exists();
@@ -167,8 +170,8 @@ bool is_per_tensor(const Node &linear) {
            inputs[1].is_scalar() && (!has_zero_point || inputs[2].is_scalar());
 }
 
-// What stands between DequantizeLinear and QuantizeLinear is f32 in hewn's operators. From opset 23
-// on DequantizeLinear's `output_dtype` makes it f16 even where the scales are f32.
+// Whether the middle node computes in f32, as hewn's operators do. From opset 23 on,
+// DequantizeLinear's `output_dtype` can make its inputs f16 although the scales are f32.
 bool is_f32_between(const Node &middle) {
     const auto is_f32 = [](hewn_data_type type) { return type == HEWN_DATA_TYPE_FLOAT32; };
     const NodeFacts &facts = middle.facts();
@@ -176,6 +179,7 @@ bool is_f32_between(const Node &middle) {
            is_f32(facts.outputs[0]);
 }
 
+// The group whose middle node is this one, if there is one that hewn can compute.
 std::optional<Group> group_around(const Ort &ort, const Node &middle, const std::string &target) {
     const Operator *const between = find_operator(middle.facts(), true);
     if (!between || middle.inputs().size() != 2 || !is_f32_between(middle)) return {};
@@ -200,10 +204,11 @@ std::optional<Group> group_around(const Ort &ort, const Node &middle, const std:
     return group;
 }
 
-// ---- What ONNX Runtime's CPU provider would fuse ----
+// ---- Nodes that ONNX Runtime's CPU provider would fuse ----
 
-// QuantizeLinear and DequantizeLinear need no such care: its fusions of quantized operators take
-// them whoever has them. A sum beside one of these goes into their kernel.
+// Whether the node is an Add next to an operator into whose kernel the CPU provider may fuse it.
+// QuantizeLinear and DequantizeLinear need no such check: the CPU provider's fusions of quantized
+// operators include them whichever provider has them.
 bool is_fused_by_others(const Ort &ort, const Node &node) {
     if (!node.facts().is("Add")) return false;
     static const std::set<std::string> fusing = {"Conv",
@@ -237,7 +242,7 @@ bool is_fused_by_others(const Ort &ort, const Node &node) {
 
 // ---- Kernels ----
 
-// ONNX Runtime's texts of a kernel.
+// A text that ONNX Runtime has for a kernel, such as its operator.
 template<class Get>
 std::string text_of(const Ort &ort, Get get, const OrtKernelInfo *info) {
     size_t size = 0;
@@ -248,7 +253,7 @@ std::string text_of(const Ort &ort, Get get, const OrtKernelInfo *info) {
     return text;
 }
 
-// Of an absent input ONNX Runtime reports an error.
+// The type of an input or output. Nothing if it is absent, for which ONNX Runtime returns an error.
 template<class Get>
 std::optional<hewn_data_type> type_of_tensor(const Ort &ort, Get get, const OrtKernelInfo *info,
                                              size_t i) {
@@ -292,7 +297,9 @@ std::unique_ptr<const Constant> constant_of(const Ort &ort, const OrtKernelInfo 
     return constant && value ? std::make_unique<const Constant>(ort, value) : nullptr;
 }
 
-// Short data are kept: a sum with them folds more often. A copy of weights would be for nothing.
+// The constant if the operation keeps it, otherwise null. Data inputs are kept only if they are
+// short. Then QUANTIZED_LINEAR_ADD can be folded more often, but a copy of large weights would gain
+// nothing.
 std::unique_ptr<const Constant> kept(const Operator &op, size_t i,
                                      std::unique_ptr<const Constant> constant) {
     constexpr size_t kMostBytes = 4096;
@@ -353,7 +360,7 @@ std::vector<Taken> taken_nodes(const Ort &ort, const OrtGraph *graph, const Choi
 
 Description describe_fused(const Ort &ort, const OrtGraph *graph, const OrtNode *fused,
                            const std::string &target) {
-    // A fused node gets each value once, in an order of ONNX Runtime's.
+    // A fused node gets each value once, in an order that ONNX Runtime decides.
     const Node outside(ort, fused);
     const auto number_of = [&](const std::string &name) {
         for (size_t k = 0; k < outside.inputs().size(); k++) {

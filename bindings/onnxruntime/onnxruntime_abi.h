@@ -1,8 +1,8 @@
 // The part of ONNX Runtime's binary interface that the provider and the benchmark use: types,
-// numbers, and places in the tables of functions of version 24, to which later versions only
-// append. Upstream's headers, 558 KB, are in no wheel and no package of Debian's;
-// bindings/onnxruntime/tests/abi_test.sh compares this one with them where they are given
-// (HEWN_ONNXRUNTIME_INCLUDE).
+// numbers, and places in the tables of functions. The tables are those of version 24, to which
+// later versions only append. ONNX Runtime's own headers have 558 KB, and are in no wheel and no
+// package of Debian's. bindings/onnxruntime/tests/abi_test.sh compares this file with them if
+// HEWN_ONNXRUNTIME_INCLUDE names their folder.
 #pragma once
 
 #include <cstddef>
@@ -46,7 +46,7 @@ HEWN_HANDLE(OrtValue);
 HEWN_HANDLE(OrtValueInfo);
 #undef HEWN_HANDLE
 
-// With a fixed type: ONNX Runtime has more numbers than are named here.
+// The enumerations have a fixed type, because ONNX Runtime has more numbers than are named here.
 enum OrtErrorCode : int { ORT_OK = 0, ORT_FAIL = 1, ORT_INVALID_ARGUMENT = 2 };
 enum OrtLoggingLevel : int { ORT_LOGGING_LEVEL_FATAL = 4 };
 enum OrtAllocatorType : int { OrtArenaAllocator = 1 };
@@ -72,10 +72,10 @@ enum ONNXTensorElementDataType : int {
     ONNX_TENSOR_ELEMENT_DATA_TYPE_INT2 = 25
 };
 
-// ---- What a provider implements ----
+// ---- Structs that a provider implements ----
 
-// Each struct begins with the version that its author knew. ONNX Runtime reads nothing that is
-// later: those places are null.
+// Each struct begins with the version of the API for which it was written. ONNX Runtime does not
+// read members that later versions have added. Such members, and unused ones, are null here.
 
 struct OrtEp {
     uint32_t ort_version_supported;
@@ -118,7 +118,7 @@ struct OrtEpFactory {
 
 struct OrtKernelImpl {
     uint32_t ort_version_supported;
-    uint32_t flags;  // ONNX Runtime's own; 0
+    uint32_t flags;  // for ONNX Runtime's own use; 0
     OrtStatus *(ORT_API_CALL *Compute)(OrtKernelImpl *, OrtKernelContext *) noexcept;
     void(ORT_API_CALL *Release)(OrtKernelImpl *) noexcept;
     void *packing[2];
@@ -135,7 +135,7 @@ struct OrtNodeComputeInfo {
     void *later[16];
 };
 
-// ---- What ONNX Runtime offers: the functions' places count from 0 ----
+// ---- Tables of ONNX Runtime's functions. Their places count from 0 ----
 
 #define HEWN_UNUSED(from, to) void *from_##from##_to_##to[to - from + 1]
 #define HEWN_STATUS(name, ...) OrtStatus *(ORT_API_CALL * name)(__VA_ARGS__) noexcept

@@ -21,7 +21,7 @@ void check(hewn_status status, const hewn_error &error) {
     throw Failure(message, ORT_INVALID_ARGUMENT);
 }
 
-// hewn's slices on ONNX Runtime's threads.
+// Runs hewn's slices on ONNX Runtime's threads.
 struct Executor {
     const Ort &ort;
     OrtKernelContext *context;
@@ -40,21 +40,25 @@ struct Executor {
             api.KernelContext_ParallelFor(executor.context, run, size_t(count), 0, &call);
         if (!refused) return;
         api.ReleaseStatus(refused);
+        // ONNX Runtime refused before it ran anything, so all slices run here.
         for (int32_t i = 0; i < count; i++) fn(arg, i);
     }
 };
 
-// ---- Shapes to layouts ----
+// ---- From shapes to layouts ----
 
-// What one of hewn's operators computes: where each tensor begins and what lies between its
-// elements, in elements. Outermost dimension first.
+// The part of an operation that one of hewn's operators computes.
 struct Part {
     struct Dimension {
         int64_t size;
+        // The stride of each tensor, in elements.
         std::array<int64_t, kMaxTensors> strides;
-        int64_t block = 1;  // how many elements share a scale and a zero point
+        // The number of neighbouring elements that share a scale and a zero point.
+        int64_t block = 1;
     };
+    // The outermost dimension is first.
     std::vector<Dimension> dimensions;
+    // The first element of each tensor that belongs to this part.
     std::array<int64_t, kMaxTensors> first = {};
 };
 
@@ -66,13 +70,13 @@ std::string text_of(const std::vector<int64_t> &shape) {
     return '[' + text + ']';
 }
 
-// The shapes of a single scale or zero point. [1, 1] is none of them: ONNX would take it for
+// Whether the shape is that of a single scale or zero point. [1, 1] is not: in ONNX it would mean
 // blocks.
 bool is_scalar(const Input &input) {
     return input.rank == 0 || (input.rank == 1 && input.dims[0] == 1);
 }
 
-// NumPy's rule.
+// The shape to which the inputs are broadcast by NumPy's rule.
 std::vector<int64_t> broadcast(const std::vector<Input> &inputs) {
     std::vector<int64_t> sizes;  // innermost first
     for (const Input &input : inputs) {
@@ -88,6 +92,7 @@ std::vector<int64_t> broadcast(const std::vector<Input> &inputs) {
     return sizes;
 }
 
+// Decides, from the shapes of the inputs, the output's shape and how all tensors lie over it.
 class Shaper {
 public:
     Shaper(const Description &description, const Input *inputs)
@@ -101,7 +106,8 @@ public:
     }
     const std::vector<int64_t> &output() const { return output_; }
 
-    // None if nothing is to be computed: the output is empty, and the only one.
+    // The operation as one part, which may have more dimensions than hewn takes. Nothing if there
+    // is nothing to compute, because the only output is empty.
     std::optional<Part> all() const {
         if (product(output_.data(), output_.data() + output_.size()) == 0) return empty();
         if (!scale() || scale()->elements() == 1) return whole();
@@ -114,11 +120,11 @@ private:
     const Input *const inputs_;
     std::vector<int64_t> output_;
 
-    // The scale that may have several elements; null: there is none.
+    // The scale that may have several elements. Null if the operator has none.
     const Input *scale() const { return op_.is_sized_parameter(1) ? &inputs_[1] : nullptr; }
 
-    // Scales and zero points have the shapes that ONNX gives them. Others are refused even where
-    // their number of elements would do, as the CPU provider refuses them.
+    // Scales and zero points must have the shapes that ONNX prescribes. As in the CPU provider,
+    // others are refused even if their number of elements would fit.
     void check_parameters() const {
         for (size_t i = 0; i < op_.inputs; i++) {
             if (op_.is_data(i) || description_.types[i] == HEWN_DATA_TYPE_UNKNOWN) continue;
@@ -161,14 +167,15 @@ private:
                ", expected " + expected);
     }
 
-    // A scale and zero point of no elements have values too.
+    // The part of an operation on an empty input. An operator with several outputs must run,
+    // because the scale and the zero point of no elements have values too.
     std::optional<Part> empty() const {
         if (op_.outputs == 1) return {};
         return Part{{{0, {}}}};
     }
 
-    // All tensors step through their dimensions as the output does; scales and zero points have one
-    // element. Dimensions that all tensors step through as through one are merged.
+    // The part of an operation whose scales and zero points have one element. Inputs are broadcast.
+    // Neighbouring dimensions are merged if all tensors step through them as through one.
     Part whole() const {
         Part part;
         std::array<int64_t, kMaxTensors> step;
@@ -185,7 +192,7 @@ private:
         std::reverse(part.dimensions.begin(), part.dimensions.end());
         return part;
     }
-    // Of tensor t in dimension k, counted from the innermost.
+    // The size of tensor t in dimension k, counted from the innermost.
     int64_t size_of(size_t t, size_t k) const {
         if (op_.is_computed_parameter(t)) return 1;
         if (op_.is_output(t)) return output_[output_.size() - 1 - k];
@@ -202,11 +209,12 @@ private:
         else part.dimensions.push_back(outer);
     }
 
-    // The input as {outer, size, inner}, of which `size` is the axis.
+    // The input's shape as three dimensions, of which `size` is the axis.
     struct Axis {
         int64_t outer, size, inner;
     };
-    int64_t axis_number() const {  // from the outermost
+    // The axis, counted from the outermost dimension.
+    int64_t axis_number() const {
         const int64_t rank = int64_t(inputs_[0].rank), given = description_.axis,
                       axis = given < 0 ? given + rank : given;
         if (axis < 0 || axis >= rank)
@@ -225,7 +233,7 @@ private:
                 product(x.dims + axis + 1, x.dims + x.rank)};
     }
 
-    // The data's and the parameters' strides in a dimension.
+    // A dimension with one stride for the data and one for the scale and the zero point.
     Part::Dimension dimension(int64_t size, int64_t data, int64_t parameter) const {
         Part::Dimension dimension = {size, {}};
         for (size_t t = 0; t < op_.tensor_count(); t++)
@@ -239,7 +247,7 @@ private:
                  dimension(x.inner, 1, 0)}};
     }
 
-    // The last block may be short.
+    // The part of an operation in blocks. The last block along the axis may be short.
     Part in_blocks() const {
         const Axis x = axis();
         Part part = {{dimension(x.outer, x.size * x.inner, blocks_of(x.size) * x.inner),
@@ -255,35 +263,45 @@ private:
 
 namespace {
 
-// What each run passes, in that order, and the outputs behind it.
+// The addresses of the inputs that a run passes, followed by those of the outputs.
 using Memory = std::array<const void *, kMaxTensors>;
 
 using BoundOperator = std::unique_ptr<hewn_bound_operator, void (*)(hewn_bound_operator *)>;
 
 }  // namespace
 
-// hewn's operators for one set of shapes. A small node's time is that of the cache lines that it
-// reads, so what each run reads comes first.
+// hewn's operators for one set of shapes. The time of a small node depends on the number of cache
+// lines that it reads, so the members that each run reads come first.
+//
+// Most nodes are run with the same memory again. A plan therefore binds its operators to the memory
+// of the last run once that occurs twice in a row: bound operators read only a third of the cache
+// lines. Only one thread at a time can use them; other threads execute without binding.
 struct Plan {
-    std::vector<int64_t> shapes;  // of the inputs that each run passes: rank, then sizes
-    std::vector<int64_t> output;  // the sizes of the first; others have one element
+    // The shapes of the inputs that each run passes: the rank, then the sizes.
+    std::vector<int64_t> shapes;
+    // The sizes of the first output. Other outputs have one element.
+    std::vector<int64_t> output;
     size_t outputs = 0;
 
     struct Part {
         std::shared_ptr<hewn_operator> op;
-        std::vector<hewn_buffer_binding> bindings;  // all but the buffers
+        // The bindings of all tensors, without the buffers.
+        std::vector<hewn_buffer_binding> bindings;
     };
-    // The last run, whose memory most nodes meet again: operators that are bound to it read a third
-    // of the cache lines. For one thread at a time; others do without.
+    // Whether a thread uses `executor`, `bound` and `last`.
     mutable std::atomic<bool> taken{false};
     mutable Executor executor;
     std::vector<Part> parts;
-    mutable std::vector<BoundOperator> bound;  // to `last`; none before that is met twice
+    // The operators, bound to the memory of `last`. Empty until that memory is met twice.
+    mutable std::vector<BoundOperator> bound;
+    // The memory of the last run.
     mutable Memory last = {};
-    std::vector<size_t> operands;  // which of the operator's inputs are passed
+    // The operator's inputs that each run passes.
+    std::vector<size_t> operands;
 
     explicit Plan(const Ort &ort) : executor{ort, nullptr} {}
 
+    // Whether the plan is for these shapes.
     bool fits(const Input *passed) const;
     void run(const Memory &memory, OrtKernelContext *context) const;
 
@@ -297,6 +315,7 @@ private:
 
 namespace {
 
+// Makes a Plan.
 class Planner {
 public:
     Planner(const Ort &ort, const Description &description, const Settings &settings,
@@ -329,7 +348,8 @@ private:
     const size_t tensors_;
     std::unique_ptr<Plan> plan_;
 
-    // Dimensions beyond hewn's number of them become parts.
+    // Adds the part. If it has more dimensions than hewn takes, it is split along its outermost
+    // one.
     void add(Part part) {
         if (part.dimensions.size() <= HEWN_DIMENSION_COUNT_MAX) return compile(part);
         const Part::Dimension outermost = part.dimensions.front();
@@ -352,7 +372,7 @@ private:
         options.struct_size = sizeof options;
         options.variant = settings_.target.c_str();
         options.max_threads = settings_.max_threads;
-        options.parallel_for = &Executor::parallel_for;  // each execution gives the context
+        options.parallel_for = &Executor::parallel_for;  // each execution passes its own context
         options.constants = constants;
         options.constant_count = uint32_t(description_.op->inputs);
         compiled.op = {compile(part, options), hewn_destroy_operator};
@@ -372,7 +392,7 @@ private:
         if (type == HEWN_DATA_TYPE_UNKNOWN) return {sizeof(hewn_buffer_binding), nullptr, 0, 0};
         const uint64_t skipped = bytes_of(type, first);
         if (bytes_of(type, 8 * first) != 8 * skipped)
-            refuse("a part of a packed tensor of more than 8 dimensions begins within a byte");
+            refuse("a part of a sub-byte tensor of more than 8 dimensions begins within a byte");
         return {sizeof(hewn_buffer_binding), nullptr, skipped,
                 bytes_of(type, elements_of(t)) - skipped};
     }

@@ -1,4 +1,6 @@
-// One operation of a model: hewn's operators for the shapes that it has met, and their execution.
+// One operation of a model: a node, or a group of nodes that hewn computes together. The first run
+// with new shapes compiles hewn's operators for them (a Plan). Later runs with these shapes only
+// execute the operators.
 #pragma once
 
 #include <hewn/hewn.h>
@@ -16,11 +18,12 @@
 namespace hewn_ort {
 
 struct Settings {
-    std::string target;       // forced, as hewn_compile_options::variant
+    std::string target;       // a target to force, as hewn_compile_options::variant
     int32_t max_threads = 0;  // 0: as many as help
 };
 
-// A tensor of a run. Nothing is set beforehand, which would take time in every small node.
+// A tensor of a run. Its members have no initial values, because setting them would take time in
+// every small node.
 struct Input {
     const void *data;
     const int64_t *dims;
@@ -28,7 +31,7 @@ struct Input {
     int64_t elements() const;
 };
 
-// An input whose value never changes: a copy.
+// A copy of an input whose contents never change.
 struct Constant {
     std::vector<std::byte> bytes;
     std::vector<int64_t> dims;
@@ -36,18 +39,23 @@ struct Constant {
     Input input() const { return {bytes.data(), dims.data(), dims.size()}; }
 };
 
-// What an operation computes, whatever its shapes.
+// All about an operation except its shapes.
 struct Description {
     const Operator *op = nullptr;
-    Types types = {};  // of the inputs, and of the outputs behind them
-    int64_t axis = 1;  // of scales for each index of an axis, and of blocks; negative: from the end
-    int64_t block_size = 0;                // 0: no blocks
-    std::vector<int32_t> attributes = {};  // as numbers_of() gives them
-    // For each of the operator's inputs its number among those that ONNX Runtime passes; kAbsent if
-    // it is not passed.
+    // The types of the inputs, followed by those of the outputs.
+    Types types = {};
+    // The axis of scales that vary along one, and of blocks. Negative: counted from the last.
+    int64_t axis = 1;
+    // 0: no blocks.
+    int64_t block_size = 0;
+    // hewn's numbers of the attributes (numbers_of()).
+    std::vector<int32_t> attributes = {};
+    // For each input of the operator, its number among the inputs that ONNX Runtime passes. kAbsent
+    // if it is not passed, because it is absent or a constant.
     static constexpr int kAbsent = -1;
     std::vector<int> passed;
-    std::vector<std::unique_ptr<const Constant>> constants;  // or null; then not looked at in a run
+    // For each input of the operator, its contents if it is a constant, otherwise null.
+    std::vector<std::unique_ptr<const Constant>> constants;
 };
 
 struct Plan;
@@ -56,7 +64,8 @@ class Operation {
 public:
     Operation(const Ort &ort, Description description, Settings settings);
     ~Operation();
-    // Computes the outputs from the context's inputs, in their memory. Any number of threads may.
+    // Computes the outputs from the inputs in the context. Any number of threads may call this at
+    // the same time. Throws Failure.
     void run(OrtKernelContext *context) const;
 
 private:
@@ -65,17 +74,19 @@ private:
     std::unique_ptr<const Plan> make_plan(const Inputs &passed) const;
     const Plan &plan_for(const Inputs &passed, std::unique_ptr<const Plan> &temporary) const;
 
-    // A small node's time is that of the cache lines that it reads, so what each run reads comes
-    // first.
+    // The time of a small node depends on the number of cache lines that it reads, so the members
+    // that each run reads come first.
     const Ort &ort_;
-    std::vector<size_t> passed_;  // the numbers of the inputs that each run passes
-    // Shapes met so far; a plan stays where it is. Once all places are taken, others are made for
-    // one run each.
+    // The numbers of the inputs that ONNX Runtime passes in each run.
+    std::vector<size_t> passed_;
+    // The plans for the shapes met so far. A plan stays at its place. When all places are taken, a
+    // plan for other shapes is made anew for each run.
     static constexpr size_t kMostPlans = 64;
     mutable std::array<std::atomic<const Plan *>, kMostPlans> plans_{};
     const Description description_;
     const Settings settings_;
-    std::vector<size_t> operands_;  // which of the operator's inputs they are
+    // For each element of passed_, the operator's input that it is.
+    std::vector<size_t> operands_;
 };
 
 }  // namespace hewn_ort

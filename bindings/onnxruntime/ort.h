@@ -1,4 +1,5 @@
-// Calls of ONNX Runtime, and the passage between its statuses and C++'s exceptions.
+// Calls ONNX Runtime's functions. It turns ONNX Runtime's statuses into C++'s exceptions, and,
+// where ONNX Runtime calls the provider, exceptions into statuses.
 #pragma once
 
 #include <exception>
@@ -9,10 +10,12 @@
 
 namespace hewn_ort {
 
-// The oldest that has what is called here: kernels of plugins, and shapes without allocation.
+// The oldest version of the API that has all functions that are called here: those for kernels of
+// plugins, and those that read shapes without an allocation.
 constexpr uint32_t kApiVersion = 24;
 constexpr const char *kProviderName = "HewnExecutionProvider";
 
+// An error of the provider or of ONNX Runtime.
 class Failure : public std::exception {
 public:
     explicit Failure(std::string message, OrtErrorCode code = ORT_FAIL)
@@ -25,7 +28,8 @@ private:
     OrtErrorCode code_;
 };
 
-// ort(&OrtApi::GetTensorData, value, &data) calls a function and throws what it reports.
+// ONNX Runtime's functions. ort(&OrtApi::GetTensorData, value, &data) calls one of them, and throws
+// Failure if it returns an error.
 class Ort {
 public:
     const OrtApi &api;
@@ -41,14 +45,14 @@ public:
     void operator()(Function OrtEpApi::*function, Arguments... arguments) const {
         check((ep.*function)(arguments...));
     }
-    // What a function writes through its last parameter.
+    // Calls a function, and returns the value that it writes through its last parameter.
     template<class Value, class Function, class Table, class... Arguments>
     Value get(Function Table::*function, Arguments... arguments) const {
         Value value{};
         (*this)(function, arguments..., &value);
         return value;
     }
-    // The same; `otherwise` if the function fails, as it does for what is absent.
+    // The same, but returns `otherwise` if the function fails, as it does for something absent.
     template<class Value, class Function, class... Arguments>
     Value get_or(Value otherwise, Function OrtApi::*function, Arguments... arguments) const {
         Value value = otherwise;
@@ -57,7 +61,8 @@ public:
         api.ReleaseStatus(absent);
         return otherwise;
     }
-    // Runs what ONNX Runtime asked for; no exception leaves it.
+    // Calls function(), and returns a status. For functions that ONNX Runtime calls: no exception
+    // leaves them.
     template<class Function>
     OrtStatus *guard(Function &&function) const noexcept {
         try {

@@ -1,4 +1,6 @@
-// The library's entry points, its factory and its execution provider.
+// The entry points of the library that ONNX Runtime loads, its factory and its execution provider.
+// ONNX Runtime calls CreateEpFactories once, and then creates a Provider for each session. The
+// provider chooses nodes (graph.h), and their kernels run operations (operation.h).
 #include <hewn/hewn.h>
 
 #include <charconv>
@@ -66,7 +68,7 @@ void read_option(std::string_view key, std::string_view value, Options &options)
     }
 }
 
-// ONNX Runtime keeps a provider's options among the session's.
+// Reads the options of this provider, which ONNX Runtime keeps among those of the session.
 Options read_options(const Ort &ort, const OrtSessionOptions *session) {
     auto *const entries =
         ort.get<OrtKeyValuePairs *>(&OrtApi::GetSessionOptionsConfigEntries, session);
@@ -85,9 +87,10 @@ Options read_options(const Ort &ort, const OrtSessionOptions *session) {
     return options;
 }
 
-// ---- What ONNX Runtime runs ----
+// ---- Objects that ONNX Runtime runs ----
 
-// A single node: it plans the memory, so that sums run in place.
+// The kernel of a single node. ONNX Runtime plans the memory of its outputs, so that a sum can run
+// in place.
 struct Kernel : OrtKernelImpl {
     Kernel(const Ort &owner, Description description, const Settings &settings)
         : OrtKernelImpl{}, ort(owner), operation(owner, std::move(description), settings) {
@@ -102,6 +105,7 @@ struct Kernel : OrtKernelImpl {
     const Operation operation;
 };
 
+// Several nodes that run as one operation.
 struct FusedNode : OrtNodeComputeInfo {
     FusedNode(const Ort &owner, Description description, const Settings &settings)
         : OrtNodeComputeInfo{}, ort(owner), operation(owner, std::move(description), settings) {
@@ -240,7 +244,8 @@ void Factory::set_devices() {
     };
 }
 
-// Tensors stay in ONNX Runtime's own memory. It calls these without looking whether they are there.
+// Tensors stay in ONNX Runtime's own memory, so these functions provide nothing. They must exist,
+// because ONNX Runtime calls them without a check for null.
 void Factory::set_memory() {
     CreateAllocator = [](OrtEpFactory *, const OrtMemoryInfo *, const OrtKeyValuePairs *,
                          OrtAllocator **allocator) noexcept {

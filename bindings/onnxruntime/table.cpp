@@ -37,7 +37,7 @@ Operator read_operator(hewn_operator_type type, std::string domain, std::string 
                        std::vector<int> versions) {
     hewn_operator_info info = {};
     const uint32_t index = index_of(type, info);
-    if (domain == "ai.onnx") domain.clear();  // it has no name in a model
+    if (domain == "ai.onnx") domain.clear();  // as models have it
     Operator op = {type,
                    std::move(domain),
                    std::move(name),
@@ -99,12 +99,12 @@ uint64_t bytes_of(hewn_data_type type, int64_t elements) {
     const hewn_tensor_desc dense = {sizeof dense, type, 1, &elements, nullptr};
     uint64_t bytes = 0;
     hewn_tensor_size(&dense, &bytes, nullptr);
-    return bytes;  // 0 elements are an error, and 0 bytes
+    return bytes;  // hewn_tensor_size() refuses 0 elements, and leaves 0 bytes
 }
 
 namespace {
 
-// An attribute of hewn's table, with ONNX's numbers of its values.
+// An attribute of one of hewn's operators, with ONNX's numbers of its values, the default first.
 struct Attribute {
     hewn_operator_type type;
     std::string name;
@@ -160,7 +160,7 @@ AnyDesc::AnyDesc(const Operator &op, const std::vector<int32_t> &attributes)
     if (bytes > 0) std::memcpy(&words_[behind], attributes.data(), bytes);
 }
 
-// Compiles it of one element: no rule of hewn's is said again here.
+// Compiles the operator for one element, so that no rule of hewn's is repeated here.
 bool computes(const Operator &op, const Types &types, const std::string &target,
               const std::vector<int32_t> &attributes) {
     AnyDesc desc(op, attributes);

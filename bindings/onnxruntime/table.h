@@ -1,4 +1,6 @@
-// hewn's operators in ONNX's words: which nodes they may compute.
+// hewn's operators as ONNX's nodes: which operator computes a node, and whether hewn has a kernel
+// for its types. The list comes from lists/onnx_nodes.py; the facts about tensors and attributes
+// come from the library's operator table.
 #pragma once
 
 #include <hewn/hewn.h>
@@ -14,44 +16,55 @@
 
 namespace hewn_ort {
 
-// The tensors of the operator that has the most, with room.
+// More than the tensors of any operator.
 constexpr size_t kMaxTensors = 16;
-using Types = std::array<hewn_data_type, kMaxTensors>;  // UNKNOWN: absent, or none of hewn's
+// The types of an operator's tensors. UNKNOWN: the tensor is absent, or hewn does not have its
+// type.
+using Types = std::array<hewn_data_type, kMaxTensors>;
 
-// By name, ONNX's numbers of the attributes that hewn's operators have as well.
+// A node's values of the attributes that hewn's operators have too: ONNX's numbers, by name.
 using Attributes = std::map<std::string, int64_t>;
-// All that are none of a node's are 0.
+// All attributes, with the value 0, which stands for "not given".
 const Attributes &no_attributes();
 
 // One of hewn's operators as a node of ONNX's.
 struct Operator {
     hewn_operator_type type;
-    std::string domain, name;   // ONNX's: "" and "QuantizeLinear"
-    std::vector<int> versions;  // whose meaning is that of hewn's
-    bool between;               // the operator is this node between linear ones (see graph.cpp)
+    // ONNX's names: "" and "QuantizeLinear".
+    std::string domain, name;
+    // The versions of the node that hewn's operator computes.
+    std::vector<int> versions;
+    // Whether the operator computes this node together with DequantizeLinear before it and
+    // QuantizeLinear after it (Group in graph.cpp).
+    bool between;
     bool in_place;
-    size_t inputs, outputs;  // in ONNX's order, which is hewn's
+    // Their numbers. The order is the same in ONNX and in hewn.
+    size_t inputs, outputs;
     std::array<hewn_operator_tensor_info, kMaxTensors> tensors;
 
     size_t tensor_count() const { return inputs + outputs; }
     bool is_data(size_t i) const { return tensors[i].role == HEWN_TENSOR_ROLE_DATA; }
     bool is_output(size_t i) const { return i >= inputs; }
-    // One element, whatever the others' sizes: the scale and zero point that an operator computes.
+    // Whether it is a scale or zero point that the operator computes. It has one element.
     bool is_computed_parameter(size_t i) const { return is_output(i) && tensors[i].one_element; }
-    // A scale or zero point that may have more than one element.
+    // Whether it is a scale or zero point that may have more than one element.
     bool is_sized_parameter(size_t i) const {
         return !is_data(i) && !is_output(i) && !tensors[i].one_element;
     }
 };
 const std::vector<Operator> &operators();
-const Operator &operator_of(hewn_operator_type type);  // as one node
+// The operator as a single node.
+const Operator &operator_of(hewn_operator_type type);
 
-// A node of a model, as far as it decides whether hewn computes it.
+// The facts about a model's node that decide whether hewn computes it.
 struct NodeFacts {
     std::string domain, name;
-    int version = 0;  // the opset that brought its meaning
+    // The opset that introduced this version of the node.
+    int version = 0;
+    // The types. UNKNOWN: hewn does not have the type, or the input is absent.
     std::vector<hewn_data_type> inputs, outputs;
-    std::vector<bool> present;  // inputs
+    // Whether each input is present.
+    std::vector<bool> present;
     int64_t axis = 1, block_size = 0;
     Attributes attributes = no_attributes();
 
@@ -61,25 +74,29 @@ struct NodeFacts {
     }
 };
 
-// Sets the attributes that are absent and whose default is not a constant: from opset 23 on the
-// precision of QuantizeLinear's division is the type of its scale.
+// Sets absent attributes whose default depends on a type: from opset 23 on, the default precision
+// of QuantizeLinear's division is the type of its scale.
 void set_defaults_by_type(NodeFacts &node);
 
-// The operator of this node, by itself or between others; null: hewn has none of its version.
+// The operator for a node of this name and version, as Operator::between says. Null if hewn has
+// none.
 const Operator *find_operator(const NodeFacts &node, bool between);
 
-// The operator that computes a node; null: none. `target`: as hewn_compile_options::variant.
+// The operator that computes the node by itself. Null if hewn cannot compute it. `target` is as
+// hewn_compile_options::variant.
 const Operator *operator_for(const NodeFacts &node, const std::string &target);
-// Whether a node has an attribute that is not the default of hewn's operators.
+// Whether an attribute has a value other than the default of hewn's operators.
 bool asks_for_any(const Attributes &attributes);
-// Whether hewn has this operator of these types on this machine. Types of absent inputs: UNKNOWN.
+// Whether hewn can compute the operator with these types on this machine. The type of an absent
+// input is UNKNOWN.
 bool computes(const Operator &op, const Types &types, const std::string &target,
               const std::vector<int32_t> &attributes = {});
-// hewn's numbers of the operator's attributes, in its order, from ONNX's; nothing: one has a value
-// that hewn's has not.
+// hewn's numbers of the operator's attributes, in its order, made from ONNX's. Nothing if hewn does
+// not have a value.
 std::optional<std::vector<int32_t>> numbers_of(const Operator &op, const Attributes &attributes);
 
-// The description of any operator: behind the tensors' places are the attributes.
+// The description of any operator. Its struct has the size, a pointer for each tensor, and then the
+// attributes.
 class AnyDesc {
 public:
     AnyDesc(const Operator &op, const std::vector<int32_t> &attributes);
@@ -94,7 +111,9 @@ private:
     const hewn_operator_desc desc_;
 };
 
-hewn_data_type hewn_type(ONNXTensorElementDataType type);  // UNKNOWN: hewn has none
-uint64_t bytes_of(hewn_data_type type, int64_t elements);  // packed, if the type is
+// UNKNOWN if hewn does not have the type.
+hewn_data_type hewn_type(ONNXTensorElementDataType type);
+// The bytes of this many contiguous elements. Elements of sub-byte types share bytes.
+uint64_t bytes_of(hewn_data_type type, int64_t elements);
 
 }  // namespace hewn_ort

@@ -1,8 +1,11 @@
-"""Writes the functions of the operators and their stub: generate.py OPERATORS_JSON FOLDER
+"""Writes the Python functions of the operators and their type stubs:
+
+    generate.py OPERATORS_JSON FOLDER
 
 OPERATORS_JSON is lists/operators.py as JSON: generated/operators.json of a build, or
 lib/cmake/hewn/operators.json where hewn is installed. FOLDER gets _operators.py and _operators.pyi.
-A new operator needs nothing here."""
+The docstrings of the functions, which help() shows, are composed here from the table. A new
+operator needs no change here."""
 
 import json
 import pathlib
@@ -22,20 +25,26 @@ KEYWORDS = {
     "variant": "str | None",
 }
 ABOUT = {
-    "axis": "the dimension of `{x}` that a scale or zero point of one dimension goes along;"
-    " without it they are broadcast by NumPy's rule.",
-    "block_size": "one scale and zero point for so many elements along `axis`{short}.",
-    "dtype": "the output's type, as NumPy, PyTorch and their like name it; {default}.",
-    "out": "an array for the result, of any strides without overlap. Else a contiguous array of `{x}`'s"
-    " framework is made.",
-    "threads": "the most threads to use; as many as help without it.",
-    "variant": "forces a target or one kernel of hewn.variants().",
+    "axis": "the dimension of `{x}` along which a scale or zero point of one dimension goes; a"
+    " negative one counts from the end. Without it they are broadcast by NumPy's rule.",
+    "block_size": "how many elements along `axis` share one scale and zero point; {short}.",
+    "dtype": "the type of the result, as a name (\"int8\") or as a type of NumPy, PyTorch or"
+    " ml_dtypes. By default it is {default}.",
+    "out": "an array that receives the result, of the result's type and shape. It may be strided."
+    " {overlap} By default a new contiguous array is made, of PyTorch if `{x}` is, otherwise of NumPy.",
+    "threads": "the most threads that the call uses; 1 keeps it on the calling thread. By default"
+    " it uses as many as help.",
+    "variant": "a target (\"x86_64_avx2\") or the name of a kernel, as in hewn.variants(), to use"
+    " instead of the best one for this CPU.",
 }
-RAISES = "hewn.Error, a ValueError: the message names the argument and the rule, `status` the kind."
+RAISES = (
+    "hewn.Error, a ValueError, if an argument breaks a rule. The message names the argument and the"
+    " rule, `status` the kind of rule. Nothing has been written then."
+)
 
 
 def python_name(tensor):
-    """AScaleTensor is a_scale."""
+    """The argument's name: a_scale for AScaleTensor."""
     if tensor["name"] in NAMES:
         return NAMES[tensor["name"]]
     words = re.findall("[A-Z][a-z]*", tensor["name"].removesuffix("Tensor"))
@@ -43,13 +52,14 @@ def python_name(tensor):
 
 
 def python_type(word):
-    """u8 is uint8."""
+    """A type's name in Python: uint8 for u8."""
     kind = word.rstrip("0123456789")
     return KINDS[kind] + word[len(kind) :]
 
 
 def python_value(word):
-    """f16 is float16 and bf16 bfloat16, as the module has it too (Problem::set_attributes)."""
+    """An attribute's value in Python: float16 for f16, bfloat16 for bf16. Problem::set_attributes of
+    the extension module does the same."""
     return re.sub(r"f(?=\d)", "float", word)
 
 
@@ -69,8 +79,9 @@ class Operator:
         self.attributes = [attribute["name"] for attribute in row["attributes"]]
 
     def keywords(self):
-        """Those that can matter: axis and block_size to parameters that vary, dtype to an output
-        whose type is not that of the data, out to a single one."""
+        """The keywords that the function has: axis and block_size if a scale or zero point may have
+        several elements, dtype if the output's type does not follow from the data, out if there is
+        one output."""
         wide = any(
             t["role"] in ("scale", "zero_point") and not t["one_element"] for t in self.tensors
         )
@@ -80,13 +91,14 @@ class Operator:
         return [word for word in KEYWORDS if given.get(word, True)]
 
     def defaults(self):
-        """Of the inputs: None for those at the end that may be absent."""
+        """The defaults of the inputs: "None" for optional inputs at the end, "" for the others."""
         inputs = self.tensors[: len(self.inputs)]
         required = max(i for i, t in enumerate(inputs) if not t["optional_from"])
         return ["" if i <= required else "None" for i in range(len(self.inputs))]
 
     def parameters(self, annotated=False, first=""):
-        """What stands between the parentheses."""
+        """The parameters of the function, or of its stub if `annotated`. `first` is the annotation
+        of the first one."""
         for name, tensor, default in zip(self.inputs, self.tensors, self.defaults()):
             kind = first if name == self.inputs[0] else "Tensor"
             kind += " | None" if tensor["optional_from"] else ""
@@ -101,73 +113,106 @@ class Operator:
     def type_text(self, tensor):
         if tensor["like"] < 0:
             return listed([python_type(word) for word in self.types[tensor["name"]]])
-        text = f"of `{self.names[tensor['like']]}`'s type"
-        if tensor["integers"]:
-            text += f", {python_type(tensor['integers'])} where that is an integer's"
         if tensor["mixed"]:
-            text += ", or the other one of float32 and float16"
+            return "float32 or float16"
+        text = f"the type of `{self.names[tensor['like']]}`"
+        if tensor["integers"]:
+            text += f", or {python_type(tensor['integers'])} if that is an integer type"
         return text
 
     def shape_text(self, index, tensor):
         if tensor["one_element"]:
             return "one element"
         if tensor["role"] == "data":
-            return "broadcast by NumPy's rule" if index else "any shape of at most 8 dimensions"
-        return "one element, one for each index of `axis`, one for each block, or broadcast"
+            others = f"a shape that NumPy's rule broadcasts with that of `{self.inputs[0]}`"
+            return others if index else "any shape of at most 8 dimensions"
+        if tensor["role"] == "zero_point":
+            return f"the same shapes as `{self.inputs[1]}`"
+        return (
+            "one element, one for each index of `axis`, one for each block of `block_size` elements"
+            f" along `axis`, or a shape that NumPy's rule broadcasts to that of `{self.inputs[0]}`"
+        )
+
+    def number_text(self, tensor):
+        """What a number becomes where the argument may have two types."""
+        if tensor["role"] != "scale" or tensor["one_element"]:
+            return ""
+        if tensor["mixed"]:
+            like = self.names[tensor["like"]]
+            return f" A number becomes float16 if `{like}` is float16, otherwise float32."
+        if tensor["like"] < 0:
+            given = ", unless `dtype` or `out` is float16" if self.output["mixed"] else ""
+            return f" A number becomes float32{given}."
+        return ""
 
     def tensor_lines(self):
         for index, (name, tensor) in enumerate(zip(self.inputs, self.tensors)):
             text = f"{self.type_text(tensor)}; {self.shape_text(index, tensor)}."
+            text += self.number_text(tensor)
             if tensor["optional_from"]:
-                middle = ", or an unsigned type's middle" if tensor["middle"] else ""
-                text += f" None is 0{middle}."
+                middle = ", or for an unsigned type the middle of its range" if tensor["middle"] else ""
+                text += f" None means 0{middle}."
             yield name, text
 
     def default_type(self):
         like = self.output["like"]
         if like >= 0:
-            other = ", or the other one of float32 and float16" if self.output["mixed"] else ""
-            return f"that of `{self.names[like]}`{other}"
+            return f"that of `{self.names[like]}`"
         data = self.types.get(self.tensors[0]["name"])
         of_data = all(word in self.types[self.output["name"]] for word in data)
         default = f"that of `{self.inputs[0]}`" if of_data else "uint8"
-        given = any(t["role"] == "zero_point" for t in self.tensors)
-        return "that of an array as its zero point, else " + default if given else default
+        given = [
+            name for name, t in zip(self.names, self.tensors)
+            if t["role"] == "zero_point" and t["like"] == len(self.inputs)
+        ]
+        return f"that of `{given[0]}` if that is an array, otherwise {default}" if given else default
 
     def doc(self):
         letters = {"IN": "x", "A": "a", "B": "b"}
         yield re.sub(r"\b(IN|A|B)\b", lambda m: letters[m[0]], self.row["formula"]) + "."
         yield ""
         whole = any(tensor["blocks"] for tensor in self.tensors)
-        short = "" if whole else ", the last block of which may be short"
-        values = {"x": self.inputs[0], "default": self.default_type(), "short": short}
+        short = "the size of `axis` is a multiple of it" if whole else "the last block may be shorter"
+        overlap = "It must not overlap an input."
+        if self.row["in_place"]:
+            overlap = "It may be one of the inputs, but must not overlap them otherwise."
+        values = {
+            "x": self.inputs[0], "default": self.default_type(), "short": short, "overlap": overlap
+        }
         about = {word: ABOUT[word].format(**values) for word in self.keywords()}
         for attribute in self.row["attributes"]:
             first, *others = map(python_value, attribute["values"])
-            text = f"ONNX's attribute of that name: {first}, which None is, {listed(others)}."
+            text = f"ONNX's attribute of that name: {first}, which is the default, {listed(others)}."
             about[attribute["name"]] = text
         for name, text in [*self.tensor_lines(), *about.items()]:
             yield from textwrap.wrap(f"{name}: {text}", 92, subsequent_indent="    ")
         yield ""
         if len(self.inputs) > 1:
-            others = f"All but `{self.inputs[0]}` may be Python's numbers, or lists of them"
-            text = f"{others}, which are converted to the expected type."
+            text = (
+                "The inputs after the first may also be Python numbers or lists of numbers. hewn"
+                " converts them to the input's type, rounding once."
+            )
             if any(tensor["role"] == "scale" for tensor in self.tensors):
-                text += " A scale must not become 0 or infinite by that."
-            yield from textwrap.wrap(text, 92, subsequent_indent="    ")
-        yield from textwrap.wrap(self.returns(), 92, subsequent_indent="    ")
-        yield from textwrap.wrap(f"Raises {RAISES}", 92, subsequent_indent="    ")
+                text += " hewn refuses a scale that becomes 0 or infinite by this."
+            yield from textwrap.wrap(text, 92)
+        yield from textwrap.wrap(self.returns(), 92)
+        yield from textwrap.wrap(f"Raises {RAISES}", 92)
         sources = [] if {level["level"] for level in self.row["levels"]} == {"hewn"} else [
             f"DirectML's {self.row['directml']}"]
         sources += [f"ONNX's {self.row['onnx']}"] if self.row["onnx"] else []
-        yield f"Source: {', '.join(sources) or 'the formula, which neither DirectML nor ONNX has'}."
+        yield f"Source: {', '.join(sources) or 'hewn, as neither DirectML nor ONNX has this operator'}."
+        yield "docs/numerics.md in hewn's source has the formula with every rounding."
 
     def returns(self):
-        out = f"`out`: {self.type_text(self.output)}; the inputs' shape."
+        data = [t for t in self.tensors[: len(self.inputs)] if t["role"] == "data"]
+        shape = f"the shape of `{self.inputs[0]}`"
+        if len(data) > 1:
+            shape = "the shape that the inputs are broadcast to"
+        out = f"`out`: {self.type_text(self.output)}; {shape}."
         if not self.others:
-            return f"Returns {out}" + (" It may be an input." if self.row["in_place"] else "")
+            return f"Returns {out}"
         others = [f"`{python_name(t)}`: {self.type_text(t)}; one element" for t in self.others]
-        return f"Returns a tuple, new each time. {out} {'. '.join(others)}."
+        return f"Returns a tuple of new arrays. {out} {'. '.join(others)}."
 
     def call(self):
         passed = [word if word in self.keywords() else "None" for word in KEYWORDS]
@@ -191,7 +236,7 @@ class Operator:
         return f"@overload\ndef {self.row['name']}(\n    {parameters},\n) -> {result}: ...\n"
 
     def entry(self):
-        """A row of OPERATORS."""
+        """The operator's row of OPERATORS in _operators.py, as source text."""
         fields = {
             "number": self.row["number"],
             "command": self.row["command"],
@@ -230,7 +275,7 @@ def module(operators):
     yield "from ._table import Error, Operator\n\n"
     yield names_of(operators)
     yield "OPERATORS = {\n" + "".join(op.entry() for op in operators) + "}\n"
-    yield "\n\n" + status_class('    """What hewn.Error tells."""\n\n')
+    yield "\n\n" + status_class('    """The kind of rule that a call broke: hewn.Error.status."""\n\n')
     yield "\n\ndef _error(status, message):\n    return Error(Status(status), message)\n"
     yield "\n\n_rows = {row.number: (row.names, row.mixed) for row in OPERATORS.values()}\n"
     yield "library = Library(_rows, empty, _error)\n"

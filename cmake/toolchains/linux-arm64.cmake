@@ -1,14 +1,14 @@
 # packages: g++-aarch64-linux-gnu
-# ARM64 Linux with Debian's and Ubuntu's g++-aarch64-linux-gnu; what is built runs under qemu's user
+# ARM64 Linux with Debian's and Ubuntu's g++-aarch64-linux-gnu. Programs run under QEMU's user
 # emulation.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
 set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
 set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64-static;-L;/usr/aarch64-linux-gnu)
-# Without and with what ARMv8.2 added. What depends on the CPU runs on each of HEWN_TEST_CPUS, all
-# else on the last, which runs every target. A target's own tests run on one,
-# HEWN_TEST_CPU_<target>, without which configuring fails.
+# Tests run on a CPU without ARMv8.2 and on one with it. Tests that depend on the CPU run on each of
+# HEWN_TEST_CPUS; all others run on the last, which can run every target. A target's own tests run
+# on HEWN_TEST_CPU_<target>; configuring fails if that is not set.
 set(HEWN_TEST_ARCH arm64)
 set(HEWN_TEST_CPU_arm64_neon cortex-a57)
 set(HEWN_TEST_CPU_arm64_fp16 cortex-a76)

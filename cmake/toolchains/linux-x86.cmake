@@ -1,6 +1,6 @@
 # packages: g++-i686-linux-gnu
-# 32-bit x86 Linux with Debian's and Ubuntu's g++-i686-linux-gnu: for the tests of what 32 bits of
-# address change. What is built runs here.
+# 32-bit x86 Linux with Debian's and Ubuntu's g++-i686-linux-gnu. It is for testing how the code
+# behaves with addresses of 32 bits. Programs run on the machine that builds.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR i686)
 set(CMAKE_C_COMPILER i686-linux-gnu-gcc)

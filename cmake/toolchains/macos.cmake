@@ -1,6 +1,6 @@
-# macOS 11 and newer on CMAKE_SYSTEM_PROCESSOR, included by the toolchain files of the
-# architectures. What is C, and the link of the libraries, is clang's and lld's: zig's own linker
-# cannot hide symbols.
+# macOS 11 and newer on CMAKE_SYSTEM_PROCESSOR. The toolchain files of the architectures include
+# this file. clang compiles C and lld links the libraries, because zig's own linker cannot hide
+# symbols.
 set(CMAKE_SYSTEM_NAME Darwin)
 set(HEWN_APPLE_PLATFORM macos 11.0)
 set(zig_arch ${CMAKE_SYSTEM_PROCESSOR})

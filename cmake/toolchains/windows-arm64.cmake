@@ -9,6 +9,7 @@ include(${CMAKE_CURRENT_LIST_DIR}/zig.cmake)
 find_program(CMAKE_RC_COMPILER REQUIRED
     NAMES llvm-windres llvm-windres-19 llvm-windres-18 llvm-windres-15 llvm-windres-14)
 set(CMAKE_RC_FLAGS_INIT --target=aarch64-w64-mingw32)
-# Without symbols no PDB is written, whose number would make two links of the same objects differ.
+# Symbols are stripped, so that no PDB is written: its number would make two links of the same
+# objects differ.
 set(CMAKE_SHARED_LINKER_FLAGS_INIT -s)
 set(CMAKE_MODULE_LINKER_FLAGS_INIT -s)

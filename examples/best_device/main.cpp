@@ -1,5 +1,5 @@
-// Dequantizes on the best device: an NVIDIA GPU, else a GPU by OpenCL, else the CPU. Prints the
-// variant and its speed.
+// Dequantizes a tensor on the best device of the machine: an NVIDIA GPU if there is one, otherwise
+// a GPU with OpenCL, otherwise the CPU. Prints the variant that ran and its speed.
 #include <hewn/hewn.hpp>
 
 #include <chrono>
@@ -9,10 +9,11 @@
 
 namespace {
 
-// Returns nothing for the CPU, whose kernels need no device.
+// Opens the best device. Returns nothing for the CPU, which needs no hewn::Device.
 std::optional<hewn::Device> best_device() {
     for (const hewn::DeviceKind kind : {hewn::DeviceKind::CUDA, hewn::DeviceKind::OPENCL}) {
         for (const hewn_device_info &info : hewn::devices(kind)) {
+            // Skip OpenCL in software on the CPU, and devices that cannot run hewn.
             if (info.is_cpu || info.missing[0]) continue;
             std::printf("%s\n", info.name);
             return hewn::Device::open(kind, info.index);
@@ -26,6 +27,8 @@ std::optional<hewn::Device> best_device() {
 
 int main() try {
     constexpr int64_t n = 1 << 24;
+    // The scale and the zero point have the tensor's sizes, and a stride of 0: all elements use the
+    // same value.
     const std::vector<int64_t> sizes = {n}, all_the_same = {0};
     const hewn::DequantizeLinearDesc desc = {
         {hewn::DataType::UINT8, sizes},
@@ -37,8 +40,8 @@ int main() try {
     const hewn::Device &device = gpu ? *gpu : cpu;
     const hewn::Operator dequantize = hewn::compile(desc, {}, &device);
 
-    // The same lines for every device. On the CPU, device memory is its own memory, and copies are
-    // plain copies.
+    // These lines are the same for every device. On the CPU, a DeviceMemory is ordinary memory, and
+    // write() and read() are plain copies.
     const std::vector<uint8_t> quantized(n, 131);
     const float scale = 0.25f;
     const uint8_t zero_point = 128;
@@ -52,12 +55,12 @@ int main() try {
         dequantize.execute({input.binding(), scales.binding(), zero_points.binding()},
                            {output.binding()});
     };
-    run();  // the first touches the memory
+    run();  // a warm-up, which also touches all memory for the first time
     device.synchronize();
     constexpr int runs = 20;
     const auto start = std::chrono::steady_clock::now();
     for (int i = 0; i < runs; i++) run();
-    device.synchronize();  // so far a GPU was only given work
+    device.synchronize();  // waits for a GPU, which has only been given the work so far
     const double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / runs;
 

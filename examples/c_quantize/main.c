@@ -1,4 +1,5 @@
-/* Quantizes a 2 x 4 tensor to u8 with one scale and one zero point, in C. */
+/* Quantizes a tensor of 2 x 4 floats to u8, with one scale and one zero point, through the C
+ * interface. Prints the quantized values and the variant that computed them. */
 #include <hewn/hewn.h>
 
 #include <stdio.h>
@@ -9,8 +10,8 @@ int main(void) {
     const uint8_t zero_point = 100;
     uint8_t output[2][4];
 
-    /* Scale and zero point are tensors of the input's sizes that repeat one element: their strides
-     * are 0. */
+    /* Describe the tensors. The scale and the zero point have the input's sizes too, but their
+     * strides are 0: one element is repeated. A tensor without strides (NULL) is contiguous. */
     const int64_t sizes[] = {2, 4}, repeat[] = {0, 0};
     const hewn_tensor_desc input_tensor = {
         sizeof(hewn_tensor_desc), HEWN_DATA_TYPE_FLOAT32, 2, sizes, NULL, NULL};
@@ -30,6 +31,7 @@ int main(void) {
     const hewn_operator_desc desc = {sizeof(hewn_operator_desc), HEWN_OPERATOR_QUANTIZE_LINEAR,
                                      &quantize};
 
+    /* Compile the operator. The error gets a message if a call fails. */
     hewn_error error = {sizeof(hewn_error), HEWN_STATUS_OK, ""};
     hewn_operator *op = NULL;
     if (hewn_compile(NULL, &desc, NULL, &op, &error) != HEWN_STATUS_OK) {
@@ -37,6 +39,7 @@ int main(void) {
         return 1;
     }
 
+    /* Execute it. A binding names the memory of a tensor: the pointer, an offset and the size. */
     const hewn_buffer_binding inputs[] = {
         {sizeof(hewn_buffer_binding), (void *)input, 0, sizeof input},
         {sizeof(hewn_buffer_binding), (void *)&scale, 0, sizeof scale},

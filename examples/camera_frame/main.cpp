@@ -1,5 +1,6 @@
-// A camera's frame (HWC: rows of pixels of three bytes, each row padded to `pitch` bytes) as a
-// network's input (CHW: three planes of floats from 0 to 1), without another copy.
+// Converts a camera's frame to the input of a neural network in one step, without another copy. The
+// frame is HWC: rows of pixels of three bytes, each row padded to `pitch` bytes. The input is CHW:
+// three planes of floats from 0 to 1.
 #include <hewn/hewn.hpp>
 
 #include <cstdio>
@@ -12,8 +13,8 @@ int main() try {
 
     const auto u8 = hewn::DataType::UINT8, f32 = hewn::DataType::FLOAT32;
     const std::vector<int64_t> chw = {3, height, width};
-    const hewn::TensorDesc pixels = {
-        u8, chw, {{1, pitch, 3}}};  // the bytes from one channel, row, column to the next
+    // The strides: how far it is to the next channel, to the next row and to the next column.
+    const hewn::TensorDesc pixels = {u8, chw, {{1, pitch, 3}}};
     const hewn::TensorDesc planes = {f32, chw};  // no strides: contiguous
     const hewn::TensorDesc one_scale = hewn::TensorDesc::broadcast_scalar(f32, chw);
 
@@ -23,6 +24,7 @@ int main() try {
     std::vector<float> input(3 * height * width);
     to_planes.execute({frame, 1 / 255.0f, nullptr}, {input});  // for each frame
 
+    // Compare every float with the product that it should be.
     int64_t wrong = 0, i = 0;
     for (int64_t c = 0; c < 3; c++) {
         for (int64_t y = 0; y < height; y++) {

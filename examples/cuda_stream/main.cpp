@@ -1,5 +1,6 @@
-// hewn inside a CUDA program, with its context, its stream and its memory. Quantizes, adds and
-// dequantizes on the stream. Nothing waits but the program's own copy at the end.
+// hewn in a CUDA program: it uses the program's context, stream and memory. Three operators run on
+// the stream: quantize, add, dequantize. None of the calls waits; the program itself waits for the
+// stream at the end.
 #include <cuda_runtime_api.h>
 #include <hewn/hewn.hpp>
 
@@ -13,6 +14,7 @@ void check(cudaError_t code) {
     if (code != cudaSuccess) throw std::runtime_error(cudaGetErrorString(code));
 }
 
+// Allocates memory on the GPU and copies the values to it, both on the stream.
 template<class T>
 T *to_device(const std::vector<T> &values, cudaStream_t stream) {
     T *memory = nullptr;
@@ -28,6 +30,8 @@ int main() try {
     cudaStream_t stream = nullptr;
     check(cudaStreamCreate(&stream));  // also makes the device's context current
 
+    // QUANTIZE_LINEAR and DEQUANTIZE_LINEAR take a scale and a zero point of the tensor's sizes. A
+    // stride of 0 repeats one element. QUANTIZED_LINEAR_ADD takes single elements.
     constexpr int64_t n = 1 << 20;
     const std::vector<int64_t> sizes = {n}, one = {1}, all_the_same = {0};
     const hewn::TensorDesc f32 = {hewn::DataType::FLOAT32, sizes},
@@ -37,8 +41,8 @@ int main() try {
     const hewn::TensorDesc one_scale = {hewn::DataType::FLOAT32, one},
                            one_zero_point = {hewn::DataType::UINT8, one};
 
-    // A device on the runtime API's current context. Compiling loads the kernels; executing only
-    // launches them.
+    // A device with the current context of CUDA's runtime API (nullptr) and the program's stream.
+    // Compiling loads the kernels; executing only launches them.
     const hewn::Device device = hewn::Device::cuda(nullptr, stream);
     const hewn::Operator quantize =
         hewn::compile(hewn::QuantizeLinearDesc{f32, scale, zero_point, u8}, {}, &device);
@@ -65,7 +69,8 @@ int main() try {
     std::vector<float> result(n);
     check(cudaMemcpyAsync(result.data(), x, n * sizeof(float), cudaMemcpyDeviceToHost, stream));
     check(cudaStreamSynchronize(stream));
-    std::printf("%g (%s)\n", result[n - 1], dequantize.variant());  // 1.6 is 3 steps of 0.5
+    // 1.6 is quantized to 3 steps of 0.5. Twice that is 3.
+    std::printf("%g (%s)\n", result[n - 1], dequantize.variant());
     for (void *memory : {static_cast<void *>(x), static_cast<void *>(s), static_cast<void *>(z),
                          static_cast<void *>(q), static_cast<void *>(sum)})
         check(cudaFreeAsync(memory, stream));

@@ -1,9 +1,10 @@
-// hewn in a Direct3D 12 program, with its device, queue, command list and one pooled resource that
-// holds tensors at odd offsets. Records QUANTIZE_LINEAR -> QUANTIZED_LINEAR_ADD ->
-// DEQUANTIZE_LINEAR once, runs the list twice on different data, and checks every byte of the pool.
+// hewn in a Direct3D 12 program: it uses the program's device and command list. All tensors are in
+// one resource, a pool, at odd offsets. The program records three operators once (QUANTIZE_LINEAR,
+// QUANTIZED_LINEAR_ADD, DEQUANTIZE_LINEAR), runs the list twice on different data, and checks every
+// byte of the pool.
 #ifndef _MSC_VER
-#define WIDL_EXPLICIT_AGGREGATE_RETURNS  // makes MinGW's headers return structs as Microsoft's
-                                         // compiler does
+// Makes MinGW's headers return structs as Microsoft's compiler does.
+#define WIDL_EXPLICIT_AGGREGATE_RETURNS
 #endif
 #include <d3d12.h>
 
@@ -53,7 +54,7 @@ void transition(ID3D12GraphicsCommandList *list, ID3D12Resource *resource,
     list->ResourceBarrier(1, &barrier);
 }
 
-// Where the tensors lie in the pool, in bytes.
+// The number of elements of a tensor, and the offsets of the tensors in the pool in bytes.
 constexpr int64_t COUNT = 1001;
 enum : uint64_t {
     X = 772,
@@ -114,8 +115,8 @@ int main() {
         const hewn::Operator dequantize =
             hewn::compile(hewn::DequantizeLinearDesc{q, scale, zero, x}, {}, &on);
 
-        // Recorded once. The program handles resource states: hewn's tensors must be in
-        // UNORDERED_ACCESS.
+        // The commands are recorded once. The program handles the states of resources: hewn needs
+        // its tensors in the state UNORDERED_ACCESS.
         list->CopyBufferRegion(pool, 0, upload, 0, POOL);
         transition(list, pool, D3D12_RESOURCE_STATE_COPY_DEST,
                    D3D12_RESOURCE_STATE_UNORDERED_ACCESS);
@@ -132,8 +133,8 @@ int main() {
         CHECK(list->Close());
 
         for (int run = 0; run < 2; run++) {
-            std::vector<uint8_t> expected(POOL, 0xa5),
-                got(POOL);  // bytes outside the tensors stay as they are
+            // The bytes outside the tensors must stay 0xa5.
+            std::vector<uint8_t> expected(POOL, 0xa5), got(POOL);
             const auto put = [&](uint64_t offset, const auto &value) {
                 std::memcpy(&expected[offset], &value, sizeof value);
             };
@@ -154,7 +155,8 @@ int main() {
             CHECK(fence->SetEventOnCompletion(uint64_t(run) + 1, done));
             WaitForSingleObject(done, INFINITE);
 
-            for (int i = 0; i < COUNT; i++) {  // powers of two: every value is exact
+            // All values are multiples of powers of two, so the sums and products here are exact.
+            for (int i = 0; i < COUNT; i++) {
                 const uint8_t quantized =
                     saturated((float(i - 500) * 0.125f + float(run)) / SCALE_VALUE + ZERO_VALUE);
                 const uint8_t sum =

@@ -1,10 +1,11 @@
-// A model on hewn in ONNX Runtime, and on its CPU provider alone, by its C API:
+// Runs a model in ONNX Runtime twice, with hewn and with only ONNX Runtime's CPU provider, by ONNX
+// Runtime's C API:
 //
 //     run_model PROVIDER MODEL.onnx
 //
-// PROVIDER is libonnxruntime_providers_hewn.so or its DLL, as an absolute path. The model has one
-// input, of float32; sizes that it leaves open become 2. Prints who has which node, and how many
-// results of the first output differ.
+// PROVIDER is the absolute path of libonnxruntime_providers_hewn.so or of its DLL. The model must
+// have one input, of float32; sizes that it leaves open become 2. Prints which provider has which
+// node, and how many bytes of the first output differ.
 #include <onnxruntime_c_api.h>
 
 #include <cstdio>
@@ -25,6 +26,7 @@ void check(OrtStatus *status) {
 
 std::basic_string<ORTCHAR_T> path_of(const char *path) { return {path, path + std::strlen(path)}; }
 
+// The device that stands for hewn's provider.
 const OrtEpDevice *hewns_device(OrtEnv *env) {
     const OrtEpDevice *const *devices = nullptr;
     size_t count = 0;
@@ -36,11 +38,12 @@ const OrtEpDevice *hewns_device(OrtEnv *env) {
     return nullptr;
 }
 
-// Of the CPU provider alone without a device.
+// Creates a session with hewn's device. If `device` is null, the session has only the CPU provider.
 OrtSession *create_session(OrtEnv *env, const char *model, const OrtEpDevice *device) {
     OrtSessionOptions *options = nullptr;
     check(ort->CreateSessionOptions(&options));
     check(ort->AddSessionConfigEntry(options, "session.record_ep_graph_assignment_info", "1"));
+    // An option of hewn's: it takes every node that it can run.
     const char *const key = "claim", *const value = "all";
     if (device)
         check(ort->SessionOptionsAppendExecutionProvider_V2(options, env, &device, 1, &key, &value,
@@ -68,7 +71,7 @@ void print_nodes(const OrtSession *session) {
     }
 }
 
-// From 0 to 10.
+// Makes the model's input, with values from 0 to 10.
 OrtValue *make_input(const OrtSession *session, OrtAllocator *allocator) {
     OrtTypeInfo *type = nullptr;
     const OrtTensorTypeAndShapeInfo *tensor = nullptr;
@@ -91,7 +94,7 @@ OrtValue *make_input(const OrtSession *session, OrtAllocator *allocator) {
     return value;
 }
 
-// The bytes of the first output.
+// Runs the model and returns the bytes of its first output.
 std::vector<unsigned char> run(OrtSession *session) {
     OrtAllocator *allocator = nullptr;
     char *input_name = nullptr, *output_name = nullptr;

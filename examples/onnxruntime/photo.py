@@ -32,7 +32,8 @@ READER = "models/ch_PP-OCRv4_rec_infer.onnx"
 
 
 def crops(size, count, seed):
-    """Of the photograph, [1, 3, height, width] from -1 to 1."""
+    """Yields `count` random crops of the photograph: arrays [1, 3, height, width] of values from -1
+    to 1."""
     rng = np.random.default_rng(seed)
     image = Image.open(PHOTO).convert("RGB")
     for _ in range(count):
@@ -45,6 +46,8 @@ def crops(size, count, seed):
 
 
 class Reader(CalibrationDataReader):
+    """Gives ONNX Runtime the images with which it decides the scales."""
+
     def __init__(self, name, data):
         self.items = iter([{name: x} for x in data])
 
@@ -53,13 +56,14 @@ class Reader(CalibrationDataReader):
 
 
 def quantize(model, size, folder, form="QDQ"):
-    """The model's path, quantized to 8 bits; QDQ has a scale for each channel of weights."""
+    """Quantizes a model to 8 bits, and returns the path of the result. With the form QDQ, weights
+    have a scale for each channel."""
     prepared, result = (folder / f"{name}.onnx" for name in ("prepared", form))
-    logging.disable(logging.WARNING)  # it advises what is done here
+    logging.disable(logging.WARNING)  # the warnings advise what is done here anyway
     with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
         quant_pre_process(model, prepared, skip_symbolic_shape=True)
         loaded = onnx.load(prepared)
-        if loaded.opset_import[0].version < 13:  # scales for each channel need it
+        if loaded.opset_import[0].version < 13:  # scales for each channel need opset 13
             loaded = onnx.version_converter.convert_version(loaded, 13)
             onnx.save(loaded, prepared)
         reader = Reader(loaded.graph.input[0].name, crops(size, 8, seed=0))
@@ -70,6 +74,7 @@ def quantize(model, size, folder, form="QDQ"):
 
 
 def options():
+    """Options for one thread, which also record which provider has which node."""
     made = onnxruntime.SessionOptions()
     made.intra_op_num_threads = 1
     made.log_severity_level = 3
@@ -82,7 +87,8 @@ def run(session, image):
 
 
 def times(sessions, image):
-    """Medians in ms, in turns, so that what else the machine does is shared."""
+    """The median milliseconds of each session. The sessions take turns, so that other load on the
+    machine affects all of them."""
     taken = [[] for _ in sessions]
     for _ in range(31):
         for session, list_ in zip(sessions, taken):
@@ -93,6 +99,7 @@ def times(sessions, image):
 
 
 def on_hewn(session):
+    """The number of the model's nodes that hewn runs."""
     name = onnxruntime_ep_hewn.get_ep_name()
     parts = session.get_provider_graph_assignment_info()
     return sum(len(part.get_nodes()) for part in parts if part.ep_name == name)

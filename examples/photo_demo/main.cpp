@@ -1,10 +1,13 @@
-// The four operators on a photograph: quantizes it per channel, adds two quantized exposures of it,
-// dequantizes. Compares every result with the scalar reference in reference/reference.h, prints how
-// fast each operator ran, and writes index.html: a page with the pictures, this table, and commands
-// that do the same by the tool hewn. Beside the page are the pictures as PNGs, and the tensors that
-// the commands read (inputs/) and should give (results/).
+// Runs four operators on a photograph: QUANTIZE_LINEAR per channel, DEQUANTIZE_LINEAR, and the sum
+// of two exposures by QUANTIZED_LINEAR_ADD and by ADD.
 //
-//     photo_demo PHOTO OUTPUT_FOLDER        exit status 1 if a single result differs
+//     photo_demo PHOTO OUTPUT_FOLDER
+//
+// It compares every result with the scalar reference (reference/reference.h), and prints how fast
+// each operator ran. It writes index.html, a page with the pictures, the table, and commands that
+// do the same with the tool hewn. Next to the page are the pictures as PNGs, and the tensors that
+// the commands read (inputs/) and should produce (results/). The exit status is 1 if a single
+// result differs.
 
 #include <hewn/hewn.hpp>
 
@@ -34,25 +37,26 @@ using hewn::TensorDesc;
 using photo_demo::shell_word;
 
 constexpr int64_t kChannels = 3;
-constexpr double kPixels =
-    5e6;  // a smaller photograph is repeated up to this size, so that a run takes milliseconds
-constexpr double kMostPixels = 6e6;  // a larger one is thinned out to this size, about 0.8 GB
-constexpr double kMostShown = 6e5;   // and once more for the pictures and tensors that are written
+// A smaller photograph is repeated to about this many pixels, so that a run takes milliseconds.
+constexpr double kPixels = 5e6;
+// A larger photograph is thinned out to about this many pixels, for which the demo takes 0.8 GB.
+constexpr double kMostPixels = 6e6;
+// The pictures and tensors that are written are thinned out further, to about this many pixels.
+constexpr double kMostShown = 6e5;
 constexpr int kRuns = 15;
 
-// A picture in NHWC order without the N: height x width x 3, values of 0..1.
+// A picture: height x width x 3 values of 0..1.
 struct Picture {
     int64_t height = 0, width = 0;
     std::vector<float> values;
 };
 
-// The n for which every n-th pixel of every n-th row are at most `most` pixels, about.
+// The n for which every n-th pixel of every n-th row make about `most` pixels or fewer.
 int64_t thinning(int64_t height, int64_t width, double most) {
     return int64_t(std::ceil(std::sqrt(double(height) * double(width) / most)));
 }
 
-// Loads every n-th pixel of every n-th row, so that a demonstration with a camera's photograph fits
-// into memory.
+// Loads a photograph. A large one is thinned out, so that the demo fits into memory.
 Picture load(const std::string &path) {
     const hewn::cli::Array image = hewn::cli::load_array(path, true);
     if (image.type != DataType::FLOAT32 || image.sizes.size() < 2 || image.sizes.size() > 3 ||
@@ -65,14 +69,16 @@ Picture load(const std::string &path) {
     for (int64_t y = 0; y < height; y += step) {
         for (int64_t x = 0; x < width; x += step) {
             const float *const pixel = image.as<float>() + (y * width + x) * channels;
-            for (int64_t c = 0; c < kChannels;
-                 c++)  // with 1 or 2 channels the first is grey; of 4 the last is transparency
+            // If there are 1 or 2 channels, the first is grey. If there are 4, the last is the
+            // transparency.
+            for (int64_t c = 0; c < kChannels; c++)
                 picture.values.push_back(pixel[channels < kChannels ? 0 : c]);
         }
     }
     return picture;
 }
 
+// The picture repeated `count` times in each direction.
 Picture repeat(const Picture &tile, int64_t count) {
     Picture picture{tile.height * count, tile.width * count, {}};
     const int64_t tile_row = tile.width * kChannels;
@@ -84,7 +90,7 @@ Picture repeat(const Picture &tile, int64_t count) {
     return picture;
 }
 
-// value(i, c) for each i below `count`, where c is the channel of the i-th value.
+// A vector of value(i, c) for each i below `count`, where c is the channel of the i-th value.
 template<class Value>
 auto generate(size_t count, Value value) {
     std::vector<decltype(value(size_t(0), size_t(0)))> values(count);
@@ -92,9 +98,9 @@ auto generate(size_t count, Value value) {
     return values;
 }
 
-// Which values of a large tensor are written to files: those of its first tile, of every step-th
-// pixel of every step-th row. Operators are element-wise, so they give these results for these
-// values alone, too.
+// The values of a large tensor that are written to files: those of every step-th pixel of every
+// step-th row of its first tile. Operators are element-wise, so the tool gives the same results for
+// these values as the demo did for the large tensor.
 struct Sample {
     int64_t height, width, step, large_width;
 
@@ -104,7 +110,7 @@ struct Sample {
         width = (tile.width + step - 1) / step;
     }
 
-    // value(i, c), where i counts the values of the large tensor.
+    // A vector of value(i, c) for the sample, where i counts the values of the large tensor.
     template<class Value>
     auto generate(Value value) const {
         return ::generate(size_t(height * width * kChannels), [&](size_t i, size_t c) {
@@ -127,13 +133,12 @@ void save_tensor(const std::string &path, const std::vector<int64_t> &sizes,
     hewn::cli::save_array(path, array);
 }
 
-// The value 0..1 in a PNG.
+// The 8-bit value in a PNG for a value of 0..1.
 uint8_t pixel(float value) {
     return uint8_t(std::lround(std::min(std::max(value, 0.0f), 1.0f) * 255));
 }
 
-// Writes the pictures (all of one size, values of 0..1) to a PNG, side by side in rows of
-// `columns`.
+// Writes the pictures, which all have the same size, to one PNG, side by side in rows of `columns`.
 void save(const std::string &path, const std::vector<Picture> &pictures, int64_t columns = 1) {
     const int64_t height = pictures[0].height, width = pictures[0].width;
     const int64_t rows = (int64_t(pictures.size()) + columns - 1) / columns;
@@ -151,7 +156,8 @@ void save(const std::string &path, const std::vector<Picture> &pictures, int64_t
     hewn::cli::save_array(path, image);
 }
 
-// Scale and zero point that spread [low, high], widened to hold 0, over all of T.
+// The scale and the zero point that spread the range from `low` to `high` over all values of T. The
+// range is first widened to include 0.
 template<class T>
 struct Range {
     float scale;
@@ -169,6 +175,7 @@ double median(std::vector<double> values) {
     return values[values.size() / 2];
 }
 
+// The seconds that function() takes.
 template<class Function>
 double seconds(Function function) {
     const auto start = std::chrono::steady_clock::now();
@@ -176,8 +183,8 @@ double seconds(Function function) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// Runs operators and prints a line for each, against memcpy and the scalar reference. Saves their
-// results in `folder`.
+// Runs operators. Each gets a line of the table, with its speed compared with memcpy and the number
+// of results that differ from the reference. Saves the results in `folder`.
 class Table {
 public:
     Table(std::string folder, const Sample &sample, size_t most_bytes)
@@ -190,9 +197,9 @@ public:
     }
 
     // Executes `op`, which reads `input_bytes`, and compares output[i] with reference_at(i,
-    // channel). Between the runs memcpy moves as many bytes (half read, half written), so that both
-    // see the same state of the machine. `command` are the tool's arguments that give the result
-    // `name`.
+    // channel). Between the runs, memcpy moves as many bytes (half read, half written), so that
+    // both are measured in the same state of the machine. `command` has the tool's arguments that
+    // compute the result `name`.
     template<class T, class Reference>
     void line(const char *operator_name, const char *what, const std::string &name,
               const std::string &command, const hewn::Operator &op,
@@ -248,7 +255,7 @@ private:
     std::vector<double> copy_speeds_;
 };
 
-// `format` is printf's.
+// The text that printf would print.
 template<class... Values>
 std::string text(const char *format, Values... values) {
     std::string result(size_t(std::snprintf(nullptr, 0, format, values...)), '\0');
@@ -256,7 +263,8 @@ std::string text(const char *format, Values... values) {
     return result;
 }
 
-// Options of the tool for a quantized tensor's scale and zero point. 9 digits give a float back.
+// The tool's options for the scale and the zero point of a quantized tensor. A float that is
+// written with 9 digits is read back exactly.
 std::string scale_option(const char *prefix, float scale, int zero_point) {
     return text(" --%sscale=%.9g --%szero-point=%d", prefix, double(scale), prefix, zero_point);
 }
@@ -283,7 +291,7 @@ int demo(const std::string &path, const std::string &folder) {
 
     const TensorDesc f32{DataType::FLOAT32, sizes}, u8{DataType::UINT8, sizes},
         i8{DataType::INT8, sizes};
-    // One value per channel, repeated over height and width by strides of 0.
+    // One value per channel. Strides of 0 repeat it over height and width.
     const auto per_channel = [&](DataType type) {
         return TensorDesc{type, sizes, std::vector<int64_t>{0, 0, 1}};
     };
@@ -294,7 +302,7 @@ int demo(const std::string &path, const std::string &folder) {
     options.max_threads = 1;
     Table table(results, sample, 3 * count * sizeof(float));
 
-    // Keeps a picture of value(i, channel).
+    // Adds a picture of value(i, channel) to the page.
     std::vector<Picture> pictures;
     std::vector<photo_demo::Figure> figures;
     const auto keep = [&](const char *name, const char *title, const std::string &caption,
@@ -312,8 +320,8 @@ int demo(const std::string &path, const std::string &folder) {
     keep("1_photo", "The photograph", "Its values are f32, from 0 to 1.",
          [&](size_t i, size_t) { return large.values[i]; });
 
-    // ---- Quantize per channel: the photograph as neural networks take it, x = (value - mean) /
-    // deviation.
+    // ---- Quantize per channel. The photograph is prepared as for neural networks: x = (value -
+    // mean) / deviation.
     const std::array<float, kChannels> mean = {0.485f, 0.456f, 0.406f},
                                        deviation = {0.229f, 0.224f, 0.225f};
     const std::vector<float> x = generate(
@@ -362,9 +370,10 @@ int demo(const std::string &path, const std::string &folder) {
                    return reference::quantize_linear(x[i], scale[c], i8_zero_point[c]);
                });
 
-    // ---- Dequantize: back to the original, up to half a step.
+    // ---- Dequantize. This gives the original back, up to half a step.
     std::vector<float> restored(count);
-    // A picture of the restored photograph, and how far it is from the original.
+    // Adds a picture of the restored photograph. Its caption says how far that is from the
+    // original.
     const auto keep_restored = [&](const char *name, const char *title, const char *type) {
         const auto value = [&](size_t i, size_t c) { return restored[i] * deviation[c] + mean[c]; };
         float largest = 0;
@@ -401,8 +410,8 @@ int demo(const std::string &path, const std::string &folder) {
                });
     keep_restored("4_dequantized_i8", "Dequantized from i8", "i8");
 
-    // ---- Two exposures, quantized: a dark one that keeps the highlights, a bright one that clips
-    // them.
+    // ---- Quantize two exposures: a dark one that keeps the highlights, and a bright one that
+    // clips them.
     const float dark_gain = 0.45f, bright_gain = 1.6f;
     const std::vector<float> dark =
         generate(count, [&](size_t i, size_t) { return large.values[i] * dark_gain; });
@@ -452,7 +461,7 @@ int demo(const std::string &path, const std::string &folder) {
               double(bright_gain)),
          [&](size_t i, size_t) { return bright[i]; });
 
-    // ---- Add them without leaving 8 bits.
+    // ---- Add the exposures without leaving 8 bits.
     const TensorDesc one_f32 = {DataType::FLOAT32, {1, 1, 1}},
                      one_u8 = {DataType::UINT8, {1, 1, 1}}, one_i8 = {DataType::INT8, {1, 1, 1}};
     std::vector<uint8_t> sum_u8(count);
@@ -486,7 +495,7 @@ int demo(const std::string &path, const std::string &folder) {
               double(dark_gain + 1)),
          [&](size_t i, size_t) { return restored[i] / (dark_gain + 1); });
 
-    // ---- The same sum in floating point, to compare.
+    // ---- Compute the same sum in floating point, to compare.
     std::vector<float> sum(count);
     table.line("ADD", "dark + bright", "sum_f32", "add inputs/dark.npy inputs/bright.npy",
                hewn::compile(hewn::AddDesc{f32, f32, f32}, options), {dark, bright},

@@ -1,5 +1,5 @@
 // The demo's page: one HTML file that explains the pictures. The pictures are embedded in it, so it
-// can be opened from disk or sent to somebody without anything else. main.cpp fills the Page.
+// can be opened from disk or sent to somebody without other files. main.cpp fills in the Page.
 #pragma once
 
 #include <cstddef>
@@ -20,20 +20,22 @@ struct Row {
     std::string operator_name, signature, variant;
     std::string what;  // the data: "photo, per channel"
     double milliseconds, gigabytes_per_second, percent_of_memcpy;
-    size_t differing;     // results that are not those of the reference
-    std::string command;  // does the same by hand
+    size_t differing;     // the number of results that differ from the reference
+    std::string command;  // a command that computes the same with the tool
 };
 
 struct Page {
     std::vector<std::string> introduction, measurement;  // paragraphs
     std::vector<Figure> figures;
     std::vector<Row> rows;
-    std::string by_hand;               // what the commands read and write
-    std::vector<std::string> prepare;  // commands before those of the rows,
-    std::vector<std::string> compare;  // and after them
+    // A paragraph about the commands.
+    std::string by_hand;
+    // Commands before and after those of the rows.
+    std::vector<std::string> prepare;
+    std::vector<std::string> compare;
 };
 
-// A word of a shell's command line.
+// The text as one word of a shell's command line, quoted if necessary.
 std::string shell_word(const std::string &text);
 
 // Writes folder/index.html from the page and the PNGs in the folder.

@@ -1,4 +1,5 @@
-"""A photograph in 8 bits, by one scale and by one scale a channel, and what is lost. Pictures:
+"""Quantizes a photograph to 8 bits, with one scale for all channels and with one scale for each,
+and draws what is lost. Writes two pictures, errors.png and levels.png:
 
     python photo.py PHOTO OUTPUT_FOLDER
 """
@@ -21,7 +22,8 @@ TO_YCBCR = np.array(
 
 
 def read(path: str) -> Image:
-    """As JPEG has it: brightness, which varies much, and two colours, which vary little."""
+    """Reads a photograph as three channels, as JPEG stores it: brightness, which varies much, and
+    two colours, which vary little. Their means are subtracted."""
     rgb = np.asarray(plt.imread(path), np.float32)[..., :3]
     ycbcr = rgb @ TO_YCBCR.T
     centred: Image = (ycbcr - ycbcr.mean((0, 1))).astype(np.float32)
@@ -29,18 +31,19 @@ def read(path: str) -> Image:
 
 
 def scale_of(x: NDArray[Any], axes: tuple[int, ...]) -> Any:
-    """int8's range for the largest element."""
+    """The scale with which the largest element becomes 127, the largest int8."""
     return (np.abs(x).max(axes) / 127).astype(np.float32)
 
 
 def round_trip(x: Image, scale: Any, axis: int | None = None) -> Image:
+    """Quantizes to int8 and back. With `axis`, the scale has an element for each index of it."""
     q = hewn.quantize_linear(x, scale, dtype="int8", axis=axis)
     back: Image = hewn.dequantize_linear(q, scale, axis=axis)
     return back
 
 
 def draw(x: Image, ways: dict[str, Image], path: pathlib.Path) -> None:
-    """The photograph's brightness, then each way's error in the colours."""
+    """Draws the photograph's brightness and, for each way to quantize, the error of the colours."""
     figure, axes = plt.subplots(1, 1 + len(ways), figsize=(12, 3), layout="constrained")
     axes[0].imshow(x[..., 0], cmap="gray")
     axes[0].set_title("brightness")
@@ -54,7 +57,7 @@ def draw(x: Image, ways: dict[str, Image], path: pathlib.Path) -> None:
 
 
 def draw_levels(x: Image, scale: Any, scales: Any, path: pathlib.Path) -> None:
-    """How often each of the 256 levels is used."""
+    """Draws how often each of the 256 levels is used."""
     figure, axes = plt.subplots(1, 3, figsize=(12, 2.5), sharey=True, layout="constrained")
     one = hewn.quantize_linear(x, scale, dtype="int8")
     each = hewn.quantize_linear(x, scales, dtype="int8", axis=2)

@@ -1,9 +1,11 @@
-// How long something takes, by a clock that may be coarse. Browsers round performance.now(), which
-// could identify a machine: to 5 microseconds, to 1 millisecond, or to 100. Used by page.mjs.
+// Measures how long something takes by a clock that may be coarse. Browsers round performance.now()
+// to 5 microseconds, to 1 millisecond or to 100, because an exact clock could identify a machine.
+// page.mjs uses this.
 
-const CALLS = 1e8;  // of a clock, after which it stands still: seconds
+// If a clock does not move in this many calls, which take seconds, it stands still.
+const CALLS = 1e8;
 
-// Calls now() until it differs from `last`, and returns that.
+// Calls now() until it returns something other than `last`, and returns that.
 function next(now, last) {
     for (let i = 0; i < CALLS; i++) {
         const time = now();
@@ -12,7 +14,7 @@ function next(now, last) {
     throw new Error('the clock stands still');
 }
 
-// The step in which the clock moves, in milliseconds: the shortest of `count` steps.
+// The milliseconds by which the clock moves at a time: the shortest of `count` steps.
 export function resolution(now = () => performance.now(), count = 2) {
     let step = Infinity, last = next(now, now());
     for (let i = 0; i < count; i++) {
@@ -23,10 +25,11 @@ export function resolution(now = () => performance.now(), count = 2) {
     return step;
 }
 
-// The time of one run in milliseconds, and how often it ran for that. A round begins just when the
-// clock moves and ends with a run in which it moves, so it is wrong by less than a run, or a step.
-// It lasts until that is at most a twentieth, three steps and 10 milliseconds at least. The result
-// is the mean of the fastest round. There are five, fewer where they take long.
+// Returns the milliseconds of one run, and how many runs were made. There are five rounds, or fewer
+// if they take long; the result is the mean of the fastest round. A round begins just when the
+// clock moves and ends with a run in which it moves, so its time is wrong by less than a run or a
+// step. It lasts until that error is at most a twentieth, and at least three steps and 10
+// milliseconds.
 export function timed(run, {now = () => performance.now(), step = resolution(now)} = {}) {
     let ms = Infinity, runs = 0, total = 0;
     for (let round = 0; round < 5 && total < 200; round++) {

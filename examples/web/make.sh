@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# make.sh BUILD FOLDER: the page with the package of a build (scripts/cross.sh wasm32), for any
-# static server: python3 -m http.server --directory FOLDER. Beside it the conformance cases.
+# make.sh BUILD FOLDER
+#
+# Puts the page and the npm package of a build (scripts/cross.sh wasm32) into FOLDER, together with
+# the conformance cases. Any static server can serve it: python3 -m http.server --directory FOLDER
 set -euo pipefail
 here=$(CDPATH="" cd -P "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(realpath "$here/../..")

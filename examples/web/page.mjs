@@ -1,10 +1,11 @@
-// The page: a photograph through quantizeLinear and dequantizeLinear, by hewn and by plain loops.
+// The script of the page. It quantizes a photograph and dequantizes it again, with hewn and with
+// plain loops, and shows the results, the times and the differences.
 import {alongAxis, load, repeated} from './hewn/hewn.mjs';
 import {verifyVariant} from './hewn/verify.mjs';
 import {runCases} from './hewn/tests/conformance.mjs';
 import {resolution, timed} from './clock.mjs';
 
-const MOST = 1024;  // pixels of the longer side
+const MOST = 1024;  // the most pixels of the longer side; larger pictures are made smaller
 const by = id => document.getElementById(id);
 const hewn = await load();
 const clock = {step: resolution()};
@@ -12,6 +13,7 @@ let photo;
 
 // ---- Pictures ----
 
+// Decodes a picture, draws it, and keeps its pixels as floats in `photo`.
 async function open(blob) {
     const image = await createImageBitmap(blob);
     const factor = Math.min(1, MOST / Math.max(image.width, image.height));
@@ -27,6 +29,7 @@ async function open(blob) {
     photo = {shape: [height, width, 3], pixels};
 }
 
+// Draws a picture whose i-th value is valueOf(i).
 function show(id, [height, width], valueOf) {
     const canvas = by(id), image = new ImageData(width, height);
     for (let i = 0; i < width * height; i++) {
@@ -37,7 +40,9 @@ function show(id, [height, width], valueOf) {
     canvas.getContext('2d').putImageData(image, 0, 0);
 }
 
-// ---- The same by plain loops, exact to the bit ----
+// ---- The same with plain loops, exact to the bit ----
+
+// Rounds to the nearest integer, ties to even.
 
 const toEven = x => x + 1.5 * 2 ** 52 - 1.5 * 2 ** 52;
 
@@ -54,7 +59,8 @@ function dequantizeByLoop(integers, scales, output) {
 
 // ---- hewn ----
 
-// For each channel or for all, what makes the brightest value the largest integer.
+// The scales, one for each channel or one for all. With them, the brightest value becomes the
+// largest integer.
 function scalesOf(pixels, levels, each) {
     const largest = [0, 0, 0];
     pixels.forEach((value, i) => { largest[i % 3] = Math.max(largest[i % 3], value); });
@@ -62,6 +68,7 @@ function scalesOf(pixels, levels, each) {
     return each ? largest.map(scale) : [scale(Math.max(...largest))];
 }
 
+// Quantizes and dequantizes the picture with hewn. Returns the times, the results and the scales.
 function compute({shape, pixels}, bits, each) {
     const dataType = bits > 8 ? 'uint16' : 'uint8', scales = scalesOf(pixels, 2 ** bits, each);
     const desc = (each ? dataType => alongAxis(dataType, shape, 2)
@@ -84,9 +91,10 @@ function compute({shape, pixels}, bits, each) {
 const differing = (a, b) =>
     a.reduce((count, value, i) => count + (Object.is(value, b[i]) ? 0 : 1), 0);
 
-// Three digits, however small.
+// Shows numbers with three significant digits.
 const digits = new Intl.NumberFormat('en', {maximumSignificantDigits: 3});
 
+// A line of the table.
 function row(name, elements, ours, loops, wrong) {
     const cells = [name, ...[ours, loops].map(({ms, runs}) => `${digits.format(ms)} ms, ` +
         `${digits.format(elements / ms / 1e6)} elements/ns, ${runs.toLocaleString('en')} runs`),
@@ -102,6 +110,7 @@ function row(name, elements, ours, loops, wrong) {
     return line;
 }
 
+// Computes and shows everything for the chosen bits and scales.
 function update() {
     const bits = Number(by('bits').value), each = by('scales').value === 'channel';
     const {shape, pixels} = photo, {times, results, scales} = compute(photo, bits, each);
@@ -125,7 +134,7 @@ function update() {
 
 // ---- Verify this browser ----
 
-// Lets the page draw.
+// Gives the browser time to draw the page.
 const pause = () => new Promise(resolve => { setTimeout(resolve); });
 
 async function verify() {

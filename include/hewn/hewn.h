@@ -1,49 +1,94 @@
-/* hewn: precompiled Halide kernels for DirectML's element-wise operators. The C ABI, which is the
- * binary boundary of the library.
+/* hewn computes element-wise operators of DirectML and ONNX, addition and quantization, by kernels
+ * that Halide compiled ahead of time. This header is its C interface, for C99 and newer and for
+ * C++, and also the library's binary interface (ABI). hewn.hpp is a layer over it for C++17.
  *
- * As in DirectML, a program describes an operator, compiles it for a device, and executes it on
- * bindings as often as it wants:
+ * A kernel is the code of one operator for certain data types, such as add_f32. A target is what
+ * kernels are compiled for: a set of CPU features, such as x86_64_avx2, or a kind of GPU. A variant
+ * is one kernel for one target: add_f32__x86_64_avx2.
  *
- *     hewn_operator *op = NULL;
- *     hewn_compile(NULL, &desc, NULL, &op, &error);  // the CPU; default options
- *     hewn_execute(op, inputs, 2, &output, 1, NULL, &error);
- *     hewn_destroy_operator(op);
+ * A program describes an operator, compiles the description for a device, and executes the compiled
+ * operator as often as it wants, as with DirectML. This program adds two tensors of four elements
+ * on the CPU:
  *
- * Rules of this header
- * - Every struct starts with `struct_size`: set it to sizeof(the struct). Later versions only
- *   append members. Members beyond the caller's struct_size count as zero. A struct_size smaller
- *   than the first version's is refused.
- * - Enumerations are int32_t with fixed values. Data types and feature levels have DirectML's
- *   numbers.
- * - Sizes, strides and buffer sizes are 64-bit. Every product and sum of them is checked before
- *   use.
- * - Functions return a hewn_status. If `error` is not null (its struct_size set), a failing call
- *   also fills in a message that names the tensor and the rule it broke. A refused call has written
- *   nothing else.
- * - Descriptions are copied. Handles are opaque. A call that fails leaves its result pointers as
- *   they were.
- * - Threads: any thread may call any function. Devices and operators may be shared. A compiled
- *   operator is immutable: any number of threads may execute it at once. Destroying one must not
- *   overlap its use; hewn_shutdown must not overlap an execution. hewn_compile reads the
- *   environment variable HEWN_VARIANT, which must not be set meanwhile.
+ *     #include <hewn/hewn.h>
+ *     #include <stdio.h>
  *
- * Numerics (numerics.md, installed in share/doc/hewn): every target gives the same bits. Arithmetic
- * is IEEE-754 binary32, with one rounding to nearest even per written operation, nothing fused,
- * subnormals kept. A NaN result is a NaN of unspecified sign and payload. The caller's rounding and
- * flush-to-zero modes have no influence and are left as they were. */
+ *     int main(void) {
+ *         // The operator: a, b and the sum have the same type and sizes.
+ *         const int64_t sizes[] = {4};
+ *         const hewn_tensor_desc f32 = {sizeof f32, HEWN_DATA_TYPE_FLOAT32, 1, sizes, NULL, NULL};
+ *         const hewn_add_desc add = {sizeof add, &f32, &f32, &f32};
+ *         const hewn_operator_desc desc = {sizeof desc, HEWN_OPERATOR_ADD, &add};
+ *
+ *         // The first NULL is the device, the CPU; the second one stands for default options.
+ *         hewn_error error = {sizeof error, HEWN_STATUS_OK, ""};
+ *         hewn_operator *op = NULL;
+ *         if (hewn_compile(NULL, &desc, NULL, &op, &error) != HEWN_STATUS_OK) {
+ *             fprintf(stderr, "%s\n", error.message);
+ *             return 1;
+ *         }
+ *
+ *         // The memory of each tensor: an offset and a number of bytes.
+ *         float a[4] = {1, 2, 3, 4}, b[4] = {10, 20, 30, 40}, sum[4];
+ *         const hewn_buffer_binding inputs[] = {{sizeof *inputs, a, 0, sizeof a},
+ *                                               {sizeof *inputs, b, 0, sizeof b}};
+ *         const hewn_buffer_binding output = {sizeof output, sum, 0, sizeof sum};
+ *         if (hewn_execute(op, inputs, 2, &output, 1, NULL, &error) != HEWN_STATUS_OK) {
+ *             fprintf(stderr, "%s\n", error.message);
+ *             return 1;
+ *         }
+ *         printf("%g %g %g %g\n", sum[0], sum[1], sum[2], sum[3]);  // 11 22 33 44
+ *         hewn_destroy_operator(op);
+ *         return 0;
+ *     }
+ *
+ * These rules hold for the whole header:
+ * - Structs. Every struct begins with `struct_size`. Set it to sizeof(the struct), also in structs
+ *   that a function fills in. Later versions of hewn only append members to a struct. Members that
+ *   lie beyond the caller's struct_size count as 0. A struct_size that is smaller than the struct's
+ *   first version is refused.
+ * - Numbers. Enumerations are int32_t with fixed values. Data types and feature levels have
+ *   DirectML's numbers. Sizes, strides and numbers of bytes are 64-bit, and every product and sum
+ *   of them is checked for overflow.
+ * - Errors. A function that can fail returns a hewn_status. If its parameter `error` is not NULL, a
+ *   call that fails also writes the status and a message to it. The message names the tensor and
+ *   the rule that it breaks. A call that fails leaves its result pointers as they were. A call with
+ *   wrong arguments or bindings writes no tensor; one that fails later, with
+ *   HEWN_STATUS_KERNEL_FAILED, HEWN_STATUS_OUT_OF_MEMORY or HEWN_STATUS_DEVICE_FAILED, may have
+ *   written a part of its outputs.
+ * - Ownership. hewn_device, hewn_operator and hewn_bound_operator are opaque. The program destroys
+ *   each of them by its own function, which ignores NULL. hewn copies descriptions with their
+ *   arrays, options and constants, so the program may free them when the call returns. It does not
+ *   copy what function pointers and their contexts refer to. Strings that hewn returns live as long
+ *   as the library is loaded.
+ * - Threads. Any thread may call any function, and threads may share devices and operators. Any
+ *   number of threads may execute an operator at once, each with outputs of its own. (On a GPU some
+ *   operators have a restriction, which hewn_execute explains.) Three things must not overlap: the
+ *   destruction of an object and its use; hewn_shutdown and an execution; and hewn_compile, which
+ *   may read the environment variable HEWN_VARIANT, and a change of the environment.
+ * - Results. Every target gives the same bits. Each operation of a formula rounds once, to nearest
+ *   even, in IEEE-754 binary32 (ADD: in the tensors' type). QUANTIZE_LINEAR with a precision below
+ *   FLOAT32, and DEQUANTIZE_LINEAR and DEQUANTIZE to FLOAT16, then round to the narrower type.
+ *   Nothing is fused, and subnormal numbers are kept. Where a result is a NaN, its sign and payload
+ *   are not specified. The caller's rounding and flush-to-zero modes have no influence on results
+ *   and are left as they were. numerics.md, installed in share/doc/hewn, has the rules for each
+ *   operator. */
 #ifndef HEWN_HEWN_H
 #define HEWN_HEWN_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* The version of this header; hewn_version has the library's. */
+/* The version of this header; hewn_version returns the library's. */
 #define HEWN_VERSION_MAJOR 0
-/* Below 1.0 a new one may break programs. */
+/* As long as the major version is 0, a new minor version may break programs. */
 #define HEWN_VERSION_MINOR 2
-/* Patch releases only correct faults. */
+/* Patch releases contain only bug fixes. */
 #define HEWN_VERSION_PATCH 0
 
+/* On Windows, define HEWN_STATIC before this header if the program links hewn statically; without
+ * it the functions come from hewn.dll. CMake's target hewn::hewn_static defines it. Packages for
+ * Windows have only the DLL. On other systems HEWN_STATIC has no effect. */
 #if defined(_WIN32)
 #define HEWN_CALL __cdecl
 #if defined(HEWN_BUILDING_SHARED)
@@ -68,33 +113,44 @@ extern "C" {
 typedef int32_t hewn_status;
 enum {
     HEWN_STATUS_OK = 0,
-    HEWN_STATUS_INVALID_ARGUMENT = 1, /* null where a value is due, bad struct_size, unknown
-                                         enumerator, inconsistent tensors */
-    HEWN_STATUS_UNSUPPORTED = 2, /* not in the operator's table at the chosen feature level, not in
-                                    this build, or an out-of-order OpenCL queue */
-    HEWN_STATUS_INVALID_BINDING =
-        3, /* a binding is missing, too small, misaligned, of another type or overlaps another */
-    HEWN_STATUS_NO_VARIANT = 4, /* no variant runs on this machine, or the forced one is unknown,
-                                   does not fit or cannot run */
+    /* A required pointer is NULL, a struct_size is too small, a number is not in its enumeration,
+     * or tensors break a rule or do not go together. */
+    HEWN_STATUS_INVALID_ARGUMENT = 1,
+    /* The operator does not allow this at the chosen feature level, or hewn does not have this
+     * combination; this build lacks the kernel or the feature level; or an OpenCL queue is out of
+     * order. */
+    HEWN_STATUS_UNSUPPORTED = 2,
+    /* A binding is missing, too small, misaligned or of another type, or it overlaps another
+     * one. */
+    HEWN_STATUS_INVALID_BINDING = 3,
+    /* No variant of the kernel runs on this machine, or the forced one is unknown, does not fit the
+     * operator or cannot run here. */
+    HEWN_STATUS_NO_VARIANT = 4,
+    /* There is not enough memory on the host or on the device. */
     HEWN_STATUS_OUT_OF_MEMORY = 5,
-    HEWN_STATUS_KERNEL_FAILED = 6, /* a kernel reported an error */
-    HEWN_STATUS_NO_DEVICE =
-        7, /* no such device, or its driver is absent, too old or lacks what kernels need */
-    HEWN_STATUS_DEVICE_FAILED = 8 /* the device's driver reported an error */
+    /* A kernel reported an error. */
+    HEWN_STATUS_KERNEL_FAILED = 6,
+    /* There is no such device, or its driver is absent, too old or lacks what kernels need. */
+    HEWN_STATUS_NO_DEVICE = 7,
+    /* The device's driver reported an error. */
+    HEWN_STATUS_DEVICE_FAILED = 8
 };
 
-/* Owned by the caller. The first failure of a call fills it in; a call that succeeds leaves it
- * untouched. */
+/* Where a failing call writes what went wrong. The memory is the caller's, for example a variable
+ * `hewn_error error = {sizeof error, HEWN_STATUS_OK, ""};`, which may serve any number of calls one
+ * after another. A call that succeeds leaves it untouched. */
 typedef struct hewn_error {
     uint32_t struct_size; /* sizeof(hewn_error) */
-    hewn_status status;   /* what the call returned */
-    char message[256];    /* English, one line of UTF-8, NUL-terminated, cut if too long */
+    hewn_status status;   /* what the failing call returned */
+    char message[256];    /* one line of English in UTF-8, NUL-terminated, cut if it is too long */
 } hewn_error;
 
 /* ---- Tensors --------------------------------------------------------------------------------- */
 
-/* The values are DML_TENSOR_DATA_TYPE's; from 29 on they are hewn's own. Elements of less than a
- * byte are packed, the first in a byte's lowest bits. */
+/* The type of a tensor's elements. The numbers are those of DML_TENSOR_DATA_TYPE; from 29 on they
+ * are hewn's own. No operator takes every type: operators.md says which types it takes. FLOAT16 is
+ * IEEE-754's binary16, BFLOAT16 the upper half of a FLOAT32. The types of 4 and 2 bits are sub-byte
+ * types: several elements share a byte, the first one in its lowest bits. */
 typedef int32_t hewn_data_type;
 enum {
     HEWN_DATA_TYPE_UNKNOWN = 0,
@@ -106,12 +162,12 @@ enum {
     HEWN_DATA_TYPE_INT32 = 6,
     HEWN_DATA_TYPE_INT16 = 7,
     HEWN_DATA_TYPE_INT8 = 8,
-    HEWN_DATA_TYPE_FLOAT64 = 9, /* known, never supported */
+    HEWN_DATA_TYPE_FLOAT64 = 9,
     HEWN_DATA_TYPE_UINT64 = 10,
     HEWN_DATA_TYPE_INT64 = 11,
     HEWN_DATA_TYPE_UINT4 = 12,
     HEWN_DATA_TYPE_INT4 = 13,
-    HEWN_DATA_TYPE_BFLOAT16 = 29, /* the upper half of a FLOAT32 */
+    HEWN_DATA_TYPE_BFLOAT16 = 29,
     HEWN_DATA_TYPE_UINT2 = 30,
     HEWN_DATA_TYPE_INT2 = 31
 };
@@ -119,49 +175,78 @@ enum {
 /* The most dimensions that a tensor may have. */
 #define HEWN_DIMENSION_COUNT_MAX 8
 
-/* A tensor's type and layout. Dimensions go from the outermost to the innermost, as in DirectML.
- * Rank 0 (dimension_count 0) is one element; it is supported where rank 1 is (from feature level
- * 3.0, QUANTIZED_LINEAR_ADD 4.0). A size of 0 makes the tensor empty: executing then does
- * nothing. Of packed types strides count elements too, a row may begin within a byte, and the
- * tensor's first element is the first of a byte. What else a byte of such an output holds is kept,
- * but bits behind its last element become 0. */
+/* A tensor's type and layout, without its memory. Dimensions go from the outermost to the
+ * innermost, as in DirectML.
+ * - Scalars. A tensor without dimensions (dimension_count 0) is one element. It is allowed where
+ *   one dimension is: from feature level 3.0 on, in every operator that the level has.
+ * - Empty tensors. A size of 0 makes the tensor empty. An execution then writes nothing, except
+ *   that DYNAMIC_QUANTIZE_LINEAR writes its scale and its zero point.
+ * - Strides of an output must keep its elements apart. hewn sorts the dimensions that have more
+ *   than one element by stride. Each stride must be larger than the sum of (size - 1) * stride over
+ *   the dimensions before it.
+ * - Sub-byte types. Strides count elements here, too. The tensor starts at a byte boundary; later
+ *   rows may start inside a byte. hewn keeps the elements that lie between those of an output, also
+ *   in a byte that it writes. In the byte of the output's last element, the bits after that element
+ *   become 0.
+ * - Blocks. One element of a scale or zero point may serve a block of the input's elements, as
+ *   ONNX's block_size says. The scale then has the input's sizes, like any other scale, and a block
+ *   size: index i of dimension d reads the scale's element i / block_sizes[d] of that dimension.
+ *   For an input of 2 x 64 elements, sizes {2, 64} and block_sizes {1, 32} describe 2 x 2 scales.
+ *   Strides lead from one block to the next, and contiguous ones are those of a tensor of
+ *   ceil(sizes[d] / block_sizes[d]) elements. Where both the scale and the zero point have block
+ *   sizes in a dimension, these must be equal. If a size is no multiple of the block size, the last
+ *   block is shorter than the others; an operator may have this in one dimension only. Scales and
+ *   zero points of QUANTIZE_LINEAR and DEQUANTIZE_LINEAR may have blocks from
+ *   HEWN_FEATURE_LEVEL_HEWN on, those of QUANTIZE and DEQUANTIZE always, but only whole blocks. */
 typedef struct hewn_tensor_desc {
     uint32_t struct_size;     /* sizeof(hewn_tensor_desc) */
     hewn_data_type data_type; /* of the elements */
-    uint32_t dimension_count; /* 0..HEWN_DIMENSION_COUNT_MAX */
-    const int64_t *sizes;     /* [dimension_count], in elements, each >= 0; may be NULL at rank 0 */
-    const int64_t *strides;   /* [dimension_count], in elements, each >= 0; 0 broadcasts an input;
-                                 NULL: contiguous, row-major */
-    const int64_t *block_sizes; /* [dimension_count], each >= 1; NULL: all 1. A scale or zero point
-                                   of QUANTIZE_LINEAR or DEQUANTIZE_LINEAR may have others, from
-                                   HEWN_FEATURE_LEVEL_HEWN on: see below */
+    uint32_t dimension_count; /* 0 to HEWN_DIMENSION_COUNT_MAX */
+    /* [dimension_count] in elements, each >= 0. May be NULL if dimension_count is 0. */
+    const int64_t *sizes;
+    /* [dimension_count] The distance in elements from one index to the next, each >= 0. A stride of
+     * 0 repeats an input's elements along the dimension (broadcast). NULL: the tensor is
+     * contiguous, in row-major order. */
+    const int64_t *strides;
+    /* [dimension_count] How many of the input's elements share one element of this tensor, at
+     * least 1 each. NULL: all are 1. */
+    const int64_t *block_sizes;
 } hewn_tensor_desc;
 
-/* Blocks. Where a scale serves a block of elements of a dimension, as ONNX's block_size says, its
- * description has the input's sizes like any other's, and the block's size: index i of dimension d
- * reads element i / block_sizes[d] of the dimension. strides step from block to block, and
- * contiguous ones (NULL) are those of ceil(sizes[d] / block_sizes[d]) elements. The last block may
- * be short, in one dimension of an operator. Where both the scale and the zero point have blocks in
- * a dimension, these are equal. */
-
-/* Sets *bytes to the bytes from the tensor's first element to the end of its last, which suffice
- * for a binding: (sum((size - 1) / block size * stride) + 1) * element bytes; 0 if empty.
- * (DirectML's DMLCalcBufferTensorSize rounds up to 4; hewn does not.) HEWN_STATUS_INVALID_ARGUMENT:
- * a pointer is null, or the description breaks a rule above or overflows 63 bits. */
+/* Sets *bytes to the number of bytes from the beginning of the tensor's first element to the end of
+ * its last one. A binding needs at least as many. For an empty tensor it is 0. Otherwise it is the
+ * size of 1 + sum((sizes[d] - 1) / block_sizes[d] * strides[d]) elements, where the division rounds
+ * down; the bytes of sub-byte types are rounded up. (DirectML's DMLCalcBufferTensorSize rounds up
+ * to a multiple of 4; hewn does not.) Whether an operator takes such a tensor is not checked here.
+ * HEWN_STATUS_INVALID_ARGUMENT: a pointer is NULL, the description breaks a rule of
+ * hewn_tensor_desc, or its size overflows 63 bits. */
 HEWN_API hewn_status HEWN_CALL hewn_tensor_size(const hewn_tensor_desc *tensor, uint64_t *bytes,
                                                 hewn_error *error);
 
 /* ---- Operators ------------------------------------------------------------------------------- */
 
-/* For each operator and feature level, operators.md, installed in share/doc/hewn, lists the data
- * types and dimension counts that are allowed, which tensors have the same type and which may be
- * left out. hewn_get_operator_tensor gives this at run time. The comments below say what is
- * computed. */
+/* About all operators. Each has a struct, which points to the descriptions of its tensors, inputs
+ * first. Where the comments of the structs do not say otherwise:
+ * - All tensors have the sizes of the first one, also scales and zero points, whose strides say how
+ *   they repeat. If all strides are 0, one scale serves the whole tensor; with {0, 1, 0, 0} there
+ *   is one for each channel of an N x C x H x W tensor.
+ * - A tensor "of one element" has the first one's number of dimensions. In each dimension its size
+ *   is 1 or its stride is 0.
+ * - An optional zero point that is NULL is 0.
+ * - round() goes to the nearest integer, ties to the even one. clamp() limits to Min and Max, the
+ *   least and the greatest number of the output's type: 0 and 2^n - 1 if it is unsigned and has n
+ *   bits, -2^(n-1) and 2^(n-1) - 1 if it is signed.
+ * - When quantized, a NaN becomes the zero point, and an infinity Min or Max. Any scale is allowed:
+ *   for 0, negative numbers, infinities and NaN the formula holds as for others.
+ *
+ * Two documents, which are installed in share/doc/hewn, say the rest. numerics.md says how results
+ * are rounded. operators.md says which data types and numbers of dimensions are allowed at each
+ * feature level, which tensors must have the same type, and from which level on an optional tensor
+ * may be NULL; a program reads this by hewn_get_operator and the functions after it. */
 
-/* f(a, b) = a + b. DML_ELEMENT_WISE_ADD_OPERATOR_DESC.
- * The three tensors have equal sizes. Integers wrap modulo 2^n; floats round once, in the tensor's
- * type. In place: the output may be bound to the same memory, with the same strides, as either
- * input or both. */
+/* ADD: f(a, b) = a + b. In DirectML: DML_ELEMENT_WISE_ADD_OPERATOR_DESC; in ONNX: Add. Integers
+ * wrap modulo 2^n. In place: the output may be bound to the memory of one input or of both, at the
+ * same address and with the same strides. */
 typedef struct hewn_add_desc {
     uint32_t struct_size;                  /* sizeof(hewn_add_desc) */
     const hewn_tensor_desc *a_tensor;      /* a */
@@ -169,52 +254,51 @@ typedef struct hewn_add_desc {
     const hewn_tensor_desc *output_tensor; /* f */
 } hewn_add_desc;
 
-/* What x, the scale and their quotient are rounded to, by nearest even: QUANTIZE_LINEAR's attribute
- * `precision` in ONNX 23. */
+/* What QUANTIZE_LINEAR rounds x, the scale and their quotient to: the attribute `precision` of
+ * ONNX's QuantizeLinear, since opset 23. */
 typedef int32_t hewn_precision;
 enum {
-    HEWN_PRECISION_FLOAT32 = 0,
+    HEWN_PRECISION_FLOAT32 = 0, /* the default */
     HEWN_PRECISION_FLOAT16 = 1,
-    HEWN_PRECISION_BFLOAT16 = 2 /* the upper half of an f32 */
+    HEWN_PRECISION_BFLOAT16 = 2
 };
 
-/* f(x, scale, zero_point) = clamp(round(x / scale) + zero_point, Min, Max), ties to even. Min and
- * Max are 0 and 2^n - 1 of an unsigned type of n bits, -2^(n-1) and 2^(n-1) - 1 of a signed one.
- * DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC.
- * All tensors have the input's sizes: a scalar or per-axis scale is a tensor of those sizes with
- * strides of 0, one scale for a block has block_sizes. x is converted to f32 first. NaN gives the
- * zero point, and +-inf saturates. A scale of 0, inf or NaN is no error: the same arithmetic gives
- * the result.
- * With a precision below FLOAT32, from HEWN_FEATURE_LEVEL_HEWN on, x and scale are
- * rounded to it, and then their f32 quotient, which may overflow to inf. */
+/* QUANTIZE_LINEAR: f(x, scale, zero_point) = clamp(round(x / scale) + zero_point, Min, Max). In
+ * DirectML: DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC; in ONNX: QuantizeLinear. The scale and
+ * the zero point may have blocks (hewn_tensor_desc). With a precision below FLOAT32, which needs
+ * HEWN_FEATURE_LEVEL_HEWN, the quotient may overflow to an infinity. */
 typedef struct hewn_quantize_linear_desc {
     uint32_t struct_size;                      /* sizeof(hewn_quantize_linear_desc) */
     const hewn_tensor_desc *input_tensor;      /* x */
     const hewn_tensor_desc *scale_tensor;      /* scale */
-    const hewn_tensor_desc *zero_point_tensor; /* optional from feature level 6.2: NULL means 0 */
+    const hewn_tensor_desc *zero_point_tensor; /* optional: NULL means 0 */
     const hewn_tensor_desc *output_tensor;     /* f */
-    hewn_precision precision;                  /* of x / scale */
+    hewn_precision precision;                  /* of x, scale and x / scale */
     uint32_t reserved;                         /* 0 */
 } hewn_quantize_linear_desc;
 
-/* f(x, scale, zero_point) = (x - zero_point) * scale.
- * DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC.
- * All tensors have the input's sizes. The difference is exact and rounds once to f32. The product
- * rounds once, and once more to an output narrower than f32. */
+/* DEQUANTIZE_LINEAR: f(x, scale, zero_point) = (x - zero_point) * scale. In DirectML:
+ * DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC; in ONNX: DequantizeLinear. The scale and the
+ * zero point may have blocks (hewn_tensor_desc). */
 typedef struct hewn_dequantize_linear_desc {
     uint32_t struct_size;                      /* sizeof(hewn_dequantize_linear_desc) */
     const hewn_tensor_desc *input_tensor;      /* x */
     const hewn_tensor_desc *scale_tensor;      /* scale */
-    const hewn_tensor_desc *zero_point_tensor; /* optional from feature level 6.2: NULL means 0 */
+    const hewn_tensor_desc *zero_point_tensor; /* optional: NULL means 0 */
     const hewn_tensor_desc *output_tensor;     /* f */
 } hewn_dequantize_linear_desc;
 
-/* QUANTIZE_LINEAR as DirectML's feature level 6.3 has it: DML_QUANTIZE_OPERATOR_DESC. Its array of
- * quantization tensors is scale_tensor and zero_point_tensor, whose presence is the quantization
- * type: DML_QUANTIZATION_TYPE_SCALE_ZERO_POINT, or DML_QUANTIZATION_TYPE_SCALE if it is NULL. It is
- * then the middle of an unsigned type, 2^(n-1), and 0 of a signed one.
- * The sizes of scale and zero point are x's or divide them, in any dimensions: an element serves a
- * block of x's. Blocks may be said by block_sizes too, and are whole. Else as QUANTIZE_LINEAR. */
+/* QUANTIZE: f(x, scale, zero_point) = clamp(round(x / scale) + zero_point, Min, Max). In DirectML,
+ * since feature level 6.3: DML_QUANTIZE_OPERATOR_DESC; in ONNX: QuantizeLinear. It is
+ * QUANTIZE_LINEAR with these differences:
+ * - DirectML's array of quantization tensors is scale_tensor and zero_point_tensor. With a zero
+ *   point this is DML_QUANTIZATION_TYPE_SCALE_ZERO_POINT, without one DML_QUANTIZATION_TYPE_SCALE.
+ * - A zero point that is NULL is the middle of an unsigned type, 2^(n-1), and 0 of a signed one.
+ * - A size of the scale or of the zero point may also be the number of blocks, which must divide
+ *   x's size. With 64 elements of x along a dimension, a size of 4 is the same as a size of 64 with
+ *   a block size of 16. Blocks are whole.
+ * - It has no precision, takes fewer data types, and does not mix FLOAT16 and FLOAT32
+ *   (operators.md). */
 typedef struct hewn_quantize_desc {
     uint32_t struct_size;                      /* sizeof(hewn_quantize_desc) */
     const hewn_tensor_desc *input_tensor;      /* x */
@@ -223,22 +307,23 @@ typedef struct hewn_quantize_desc {
     const hewn_tensor_desc *output_tensor;     /* f */
 } hewn_quantize_desc;
 
-/* DEQUANTIZE_LINEAR as DirectML's feature level 6.3 has it: DML_DEQUANTIZE_OPERATOR_DESC. Scale and
- * zero point are as for QUANTIZE. Else as DEQUANTIZE_LINEAR. */
+/* DEQUANTIZE: f(x, scale, zero_point) = (x - zero_point) * scale. In DirectML, since feature
+ * level 6.3: DML_DEQUANTIZE_OPERATOR_DESC; in ONNX: DequantizeLinear. It is DEQUANTIZE_LINEAR with
+ * the differences that hewn_quantize_desc lists; the middle is that of x's type. */
 typedef struct hewn_dequantize_desc {
     uint32_t struct_size;                      /* sizeof(hewn_dequantize_desc) */
     const hewn_tensor_desc *input_tensor;      /* x */
     const hewn_tensor_desc *scale_tensor;      /* scale */
-    const hewn_tensor_desc *zero_point_tensor; /* optional: NULL means the middle */
+    const hewn_tensor_desc *zero_point_tensor; /* optional: NULL means the middle of x's type */
     const hewn_tensor_desc *output_tensor;     /* f */
 } hewn_dequantize_desc;
 
-/* f = clamp(round(((a - a_zero_point) * a_scale + (b - b_zero_point) * b_scale) / output_scale) +
- * output_zero_point, Min, Max). DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC.
- * a, b and the output have equal sizes. Scales and zero points have the same dimension count and
- * exactly one element: each dimension has the size 1 or the stride 0. Each difference is exact. The
- * two products round separately, then their sum, then the quotient; round takes ties to even. Min
- * and Max, NaN, +-inf and extraordinary scales are as for QUANTIZE_LINEAR. */
+/* QUANTIZED_LINEAR_ADD:
+ *     f = clamp(round(((a - a_zero_point) * a_scale + (b - b_zero_point) * b_scale) / output_scale)
+ *               + output_zero_point, Min, Max).
+ * In DirectML: DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC; in ONNX Runtime:
+ * com.microsoft.QLinearAdd. Scales and zero points are of one element. It is fastest if all of them
+ * are constants (hewn_compile_options). */
 typedef struct hewn_quantized_linear_add_desc {
     uint32_t struct_size;                             /* sizeof(hewn_quantized_linear_add_desc) */
     const hewn_tensor_desc *a_tensor;                 /* a */
@@ -252,13 +337,11 @@ typedef struct hewn_quantized_linear_add_desc {
     const hewn_tensor_desc *output_tensor;            /* f */
 } hewn_quantized_linear_add_desc;
 
-/* f = clamp(round((a - a_zero_point) * (b - b_zero_point) * (a_scale * b_scale / output_scale)) +
- * output_zero_point, Min, Max). ONNX's com.microsoft.QLinearMul, which DirectML does not have: from
- * HEWN_FEATURE_LEVEL_HEWN on.
- * a, b and the output have equal sizes. Scales and zero points are as for QUANTIZED_LINEAR_ADD. The
- * product of the differences is exact. The product of the scales rounds, then its quotient, then
- * the product with that; round takes ties to even. Min and Max, NaN, +-inf and extraordinary scales
- * are as for QUANTIZE_LINEAR. */
+/* QUANTIZED_LINEAR_MUL:
+ *     f = clamp(round((a - a_zero_point) * (b - b_zero_point) * (a_scale * b_scale / output_scale))
+ *               + output_zero_point, Min, Max).
+ * In ONNX Runtime: com.microsoft.QLinearMul. DirectML does not have it, so it needs
+ * HEWN_FEATURE_LEVEL_HEWN. Scales and zero points are of one element. */
 typedef struct hewn_quantized_linear_mul_desc {
     uint32_t struct_size;                             /* sizeof(hewn_quantized_linear_mul_desc) */
     const hewn_tensor_desc *a_tensor;                 /* a */
@@ -272,12 +355,12 @@ typedef struct hewn_quantized_linear_mul_desc {
     const hewn_tensor_desc *output_tensor;            /* f */
 } hewn_quantized_linear_mul_desc;
 
-/* f = clamp(round(d / output_scale) + output_zero_point, Min, Max), where
- * d = (x - input_zero_point) * input_scale: DEQUANTIZE_LINEAR to f32, then QUANTIZE_LINEAR. Neither
- * DirectML nor ONNX has it: from HEWN_FEATURE_LEVEL_HEWN on.
- * x and f have equal sizes. Scales and zero points are as for QUANTIZED_LINEAR_ADD. The difference
- * is exact. The product rounds, then the quotient; round takes ties to even. Min and Max, NaN,
- * +-inf and extraordinary scales are as for QUANTIZE_LINEAR. */
+/* REQUANTIZE:
+ *     f = clamp(round((x - input_zero_point) * input_scale / output_scale)
+ *               + output_zero_point, Min, Max).
+ * These are the bits of DEQUANTIZE_LINEAR to FLOAT32 followed by QUANTIZE_LINEAR. Neither DirectML
+ * nor ONNX has it, so it needs HEWN_FEATURE_LEVEL_HEWN. Scales and zero points are of one
+ * element. */
 typedef struct hewn_requantize_desc {
     uint32_t struct_size;                             /* sizeof(hewn_requantize_desc) */
     const hewn_tensor_desc *input_tensor;             /* x */
@@ -288,16 +371,13 @@ typedef struct hewn_requantize_desc {
     const hewn_tensor_desc *output_tensor;            /* f */
 } hewn_requantize_desc;
 
-/* f = clamp(round(x / s) + z, Min, Max), where the range of x decides s and z:
- *     high = max(0, largest x), low = min(0, least x)
- *     s = (high - low) / (Max - Min), or 1 if high and low are equal
- *     z = round(clamp(Min - low / s, Min, Max))
- * DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC, from level 4.0 on; ONNX's DynamicQuantizeLinear.
- * x and f have equal sizes. s and z have the same dimension count, all sizes 1. All three outputs
- * are bound, in this order; none may overlap another. Each written operation rounds in f32, to
- * nearest even. NaN in x does not count in the range. s = 0 (the range underflows) and s = +inf (it
- * overflows) follow from the formula; where low / s is NaN, z is Min. Min and Max, NaN and +-inf
- * of x are as for QUANTIZE_LINEAR. An empty x gives s = 1 and z = Min. */
+/* DYNAMIC_QUANTIZE_LINEAR: f = clamp(round(x / s) + z, Min, Max), where s and z are outputs, too:
+ * the scale and the zero point that map the range of x, widened to contain 0, to Min and Max. In
+ * DirectML: DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC; in ONNX: DynamicQuantizeLinear.
+ * - s and z have x's number of dimensions, and all of their sizes are 1.
+ * - All three outputs are bound, in the order f, s, z. None may overlap another.
+ * - A NaN in x does not count in its range. If x is empty, an execution still writes s = 1 and
+ *   z = Min. */
 typedef struct hewn_dynamic_quantize_linear_desc {
     uint32_t struct_size;                        /* sizeof(hewn_dynamic_quantize_linear_desc) */
     const hewn_tensor_desc *input_tensor;        /* x */
@@ -323,15 +403,19 @@ enum {
 /* An operator of any type, for hewn_compile. */
 typedef struct hewn_operator_desc {
     uint32_t struct_size;    /* sizeof(hewn_operator_desc) */
-    hewn_operator_type type; /* which struct desc is */
-    const void *desc;        /* the struct of that type */
+    hewn_operator_type type; /* says which struct desc points to */
+    const void *desc;        /* for example a const hewn_add_desc * */
 } hewn_operator_desc;
 
-/* The values are DML_FEATURE_LEVEL's, but the last. A level uses the operator's newest table that
- * is not above it. A build may lack the newest ones (CMake's HEWN_FEATURE_LEVEL): UNSUPPORTED. */
+/* A feature level of DirectML: the operators, types, numbers of dimensions and options that it
+ * allows. The numbers are those of DML_FEATURE_LEVEL, except the last one. Each operator has a
+ * table of levels in operators.md; a level that is not in the table allows what the next lower one
+ * in it does. A build may lack the newest levels (CMake's option HEWN_FEATURE_LEVEL). For these,
+ * hewn_compile returns HEWN_STATUS_UNSUPPORTED, and hewn_get_operator and the functions after it
+ * return HEWN_STATUS_INVALID_ARGUMENT. */
 typedef int32_t hewn_feature_level;
 enum {
-    HEWN_FEATURE_LEVEL_NEWEST = 0, /* of the build */
+    HEWN_FEATURE_LEVEL_NEWEST = 0, /* the newest level of the build */
     HEWN_FEATURE_LEVEL_1_0 = 0x1000,
     HEWN_FEATURE_LEVEL_2_0 = 0x2000,
     HEWN_FEATURE_LEVEL_2_1 = 0x2100,
@@ -347,37 +431,44 @@ enum {
     HEWN_FEATURE_LEVEL_6_2 = 0x6200,
     HEWN_FEATURE_LEVEL_6_3 = 0x6300,
     HEWN_FEATURE_LEVEL_6_4 = 0x6400,
-    HEWN_FEATURE_LEVEL_HEWN =
-        0x10000 /* above DirectML's last: also what hewn has and DirectML has not */
+    /* Above DirectML's last level: also what hewn has and DirectML does not. */
+    HEWN_FEATURE_LEVEL_HEWN = 0x10000
 };
 
 /* ---- Devices --------------------------------------------------------------------------------- */
 
-/* What operators are compiled for and run on. */
+/* What operators are compiled for and run on. Where a function takes a device to use, NULL is the
+ * CPU; hewn then takes its memory from the C library, and not from hooks of the program. */
 typedef struct hewn_device hewn_device;
 
-/* Memory hooks. allocate returns `bytes` bytes aligned to `alignment` (a power of two, at most 64),
- * or NULL. Functions that create, compile and destroy call the hooks, and on a CPU device also
- * hewn_allocate and hewn_deallocate; executing never does. Several threads may call them at once.
- * They and their context must outlive the device and all of its operators. */
+/* A memory hook. It returns `bytes` bytes that are aligned to `alignment`, a power of two of at
+ * most 64, or NULL if there is no memory. The hooks are called by functions that create, compile,
+ * bind and destroy, and for a CPU device by hewn_allocate and hewn_deallocate; hewn_execute and
+ * hewn_run do not call them. Several threads may call them at once. They and their context must
+ * outlive the device and all of its operators. */
 typedef void *(HEWN_CALL *hewn_allocate_fn)(void *context, size_t bytes, size_t alignment);
-/* Gives back what hewn_allocate_fn returned. */
+/* The other hook, which gives back what hewn_allocate_fn returned. */
 typedef void(HEWN_CALL *hewn_deallocate_fn)(void *context, void *memory);
 
-/* The CPU, with memory hooks. */
+/* The CPU, with memory hooks. Set both hooks, or none: NULL stands for the C library's
+ * functions. */
 typedef struct hewn_cpu_device_desc {
     uint32_t struct_size;          /* sizeof(hewn_cpu_device_desc) */
-    hewn_allocate_fn allocate;     /* NULL: the C library's. Set both hooks or none */
+    hewn_allocate_fn allocate;     /* one hook */
     hewn_deallocate_fn deallocate; /* the other hook */
     void *allocator_context;       /* passed to both */
 } hewn_cpu_device_desc;
 
-/* Creates a CPU device. desc may be NULL. A program without memory hooks can pass a NULL device to
- * hewn_compile instead. HEWN_STATUS_INVALID_ARGUMENT: device is null, struct_size is too small, or
- * only one hook is set; HEWN_STATUS_OUT_OF_MEMORY. */
+/* Creates a CPU device. desc may be NULL: no hooks. A program without memory hooks does not need a
+ * CPU device, because it can pass NULL as the device.
+ * - HEWN_STATUS_INVALID_ARGUMENT: device is NULL, struct_size is too small, or only one hook is
+ *   set.
+ * - HEWN_STATUS_OUT_OF_MEMORY: the hook returned NULL. */
 HEWN_API hewn_status HEWN_CALL hewn_create_cpu_device(const hewn_cpu_device_desc *desc,
                                                       hewn_device **device, hewn_error *error);
-/* Ignores NULL. Operators compiled for the device stay valid. */
+/* Destroys a device of any kind; ignores NULL. Operators that were compiled for it stay valid.
+ * First give the memory of hewn_allocate back. For a GPU device, this may wait for the work that
+ * was enqueued. */
 HEWN_API void HEWN_CALL hewn_destroy_device(hewn_device *device);
 
 /* Kinds of devices. */
@@ -389,27 +480,40 @@ enum {
     HEWN_DEVICE_D3D12 = 3   /* a Direct3D 12 device of feature level 11_0 */
 };
 
-/* GPU devices.
- * - Bindings are in the device's memory and are never copied.
- * - hewn_execute enqueues on the device's stream or queue and returns without waiting, except on
- *   Direct3D 12: with 256 executions in flight, it waits for the older half of them. What it was
- *   given must stay until the work has ended. An error of running work is reported by whichever
- *   call waits for it.
- * - Creating a device waits for what was enqueued on its stream or queue; giving its last reference
- *   back may. Compiling and destroying an operator allocate and free device memory. So none of it
- *   may happen while a CUDA stream is captured, and the operators in a graph must stay with it.
- * - The library links to no driver. It loads one when a GPU device is first asked for.
- * - A CUDA context and stream stay the caller's and must outlive the device and its operators.
- *   OpenCL and Direct3D 12 objects are retained. An operator keeps its device: retained objects are
- *   released with the last of the device's handle and its operators.
- * Each function that creates a GPU device can return
- * - HEWN_STATUS_INVALID_ARGUMENT: a null pointer where a value is due, struct_size too small, only
- *   one hook, or as said there;
- * - HEWN_STATUS_NO_DEVICE: there is no driver, or it or the device lacks what kernels need, or this
- *   build has no kernels for GPUs at all (whatever the arguments are), or none for Direct3D 12. (If
- *   it has none for CUDA or OpenCL alone, hewn_compile returns HEWN_STATUS_UNSUPPORTED.)
- * - HEWN_STATUS_OUT_OF_MEMORY: from the driver or the hook; HEWN_STATUS_DEVICE_FAILED: from the
- *   driver. */
+/* A CUDA device, on the program's context and stream. With a `stream` of the program's:
+ *
+ *     hewn_cuda_device_desc desc = {sizeof desc, NULL, stream, NULL, NULL, NULL};
+ *     hewn_create_cuda_device(&desc, &device, &error);
+ *     hewn_compile(device, ...);         // loads the kernels
+ *     hewn_execute(op, ...);             // enqueues them on the stream and returns
+ *     cudaStreamSynchronize(stream);     // or hewn_synchronize: now the outputs are written
+ *
+ * This holds for all kinds of GPU devices:
+ * - Drivers. hewn links to none. It loads a driver when a GPU device is first asked for.
+ * - Memory. Bindings are in the device's memory. hewn uses it where it lies and never copies it.
+ * - Order and waiting. hewn_execute and hewn_run enqueue on the device's stream or queue and return
+ *   without waiting. (On Direct3D 12, with 256 executions in flight, they wait for the older half
+ *   of them.) The bound memory, the operator and the device's stream or queue must stay until the
+ *   work has ended. Wait for that with your own stream or queue, or by hewn_synchronize. An error
+ *   of work that is already running is reported by whichever call waits for it.
+ * - Lifetime. A CUDA context and stream stay the program's, and must outlive the device and its
+ *   operators. Objects of OpenCL and Direct3D 12 are retained. They are released when the device
+ *   and all of its operators have been destroyed.
+ * - Captured CUDA streams. hewn_execute and hewn_run may be captured in a graph, and then the
+ *   operator must live as long as the graph. While a stream is captured, do not create or destroy a
+ *   device and do not compile or destroy an operator: these wait for what was enqueued, or allocate
+ *   and free device memory.
+ *
+ * Functions that create a GPU device return
+ * - HEWN_STATUS_INVALID_ARGUMENT: a required pointer is NULL, struct_size is too small, only one
+ *   hook is set, or a reason that the function's comment gives;
+ * - HEWN_STATUS_NO_DEVICE: there is no driver; the driver or the device lacks what kernels need; or
+ *   this build has no kernels for any kind of GPU, in which case the arguments are not looked at.
+ *   If a build has kernels for some kinds of GPU, but not for the one that is asked for,
+ *   hewn_create_d3d12_device returns this status too. Devices of CUDA and OpenCL are created;
+ *   hewn_compile then returns HEWN_STATUS_UNSUPPORTED for them;
+ * - HEWN_STATUS_OUT_OF_MEMORY: from the driver, or because the hook returned NULL;
+ * - HEWN_STATUS_DEVICE_FAILED: from the driver. */
 typedef struct hewn_cuda_device_desc {
     uint32_t struct_size;          /* sizeof(hewn_cuda_device_desc) */
     void *context;                 /* CUcontext; NULL: the calling thread's current one */
@@ -418,256 +522,325 @@ typedef struct hewn_cuda_device_desc {
     hewn_deallocate_fn deallocate; /* the other hook */
     void *allocator_context;       /* passed to both */
 } hewn_cuda_device_desc;
-/* HEWN_STATUS_INVALID_ARGUMENT also if context is no CUcontext, or is NULL while the calling thread
- * has no current one. */
+/* Creates a CUDA device. HEWN_STATUS_INVALID_ARGUMENT also if context is no CUcontext, or is NULL
+ * while the calling thread has no current one; other statuses: hewn_cuda_device_desc. */
 HEWN_API hewn_status HEWN_CALL hewn_create_cuda_device(const hewn_cuda_device_desc *desc,
                                                        hewn_device **device, hewn_error *error);
 
-/* An OpenCL device, on the program's context and queue. */
+/* An OpenCL device, on the program's context and queue. hewn_cuda_device_desc says what holds for
+ * all GPU devices. */
 typedef struct hewn_opencl_device_desc {
-    uint32_t struct_size; /* sizeof(hewn_opencl_device_desc) */
-    void *context;        /* cl_context; retained by the device */
-    void *queue;          /* cl_command_queue of that context, in order; retained by the device */
+    uint32_t struct_size;          /* sizeof(hewn_opencl_device_desc) */
+    void *context;                 /* cl_context; the device retains it */
+    void *queue;                   /* in-order cl_command_queue of that context; retained, too */
     hewn_allocate_fn allocate;     /* for host memory, as in hewn_cpu_device_desc */
     hewn_deallocate_fn deallocate; /* the other hook */
     void *allocator_context;       /* passed to both */
 } hewn_opencl_device_desc;
-/* HEWN_STATUS_INVALID_ARGUMENT also if queue is no cl_command_queue of the context;
- * HEWN_STATUS_UNSUPPORTED if out of order. */
+/* Creates an OpenCL device. HEWN_STATUS_INVALID_ARGUMENT also if queue is no cl_command_queue of
+ * the context; HEWN_STATUS_UNSUPPORTED if it is out of order; other statuses:
+ * hewn_cuda_device_desc. */
 HEWN_API hewn_status HEWN_CALL hewn_create_opencl_device(const hewn_opencl_device_desc *desc,
                                                          hewn_device **device, hewn_error *error);
 
-/* A Direct3D 12 device, on the program's ID3D12Device. Its operators are recorded
- * (hewn_d3d12_record) or executed: hewn_execute and the functions for memory submit to the queue,
- * one at a time. The library contains the compiled shaders. hewn_compile makes the pipelines, once
- * a device. */
+/* A Direct3D 12 device, on the program's ID3D12Device. hewn_cuda_device_desc says what holds for
+ * all GPU devices. The library contains the compiled shaders, and hewn_compile makes each pipeline
+ * once for a device. There are two ways to run an operator:
+ * - hewn_d3d12_record records it into a command list of the program's;
+ * - hewn_execute, hewn_run and the functions for memory submit to `queue`, one at a time. */
 typedef struct hewn_d3d12_device_desc {
     uint32_t struct_size; /* sizeof(hewn_d3d12_device_desc) */
-    void *device;         /* ID3D12Device; retained by the device */
-    void *queue; /* ID3D12CommandQueue, COMPUTE or DIRECT, retained; NULL: one of its own */
+    void *device;         /* ID3D12Device; hewn's device retains it */
+    /* ID3D12CommandQueue of the type COMPUTE or DIRECT, retained as well. NULL: hewn makes one. */
+    void *queue;
     hewn_allocate_fn allocate;     /* for host memory, as in hewn_cpu_device_desc */
     hewn_deallocate_fn deallocate; /* the other hook */
     void *allocator_context;       /* passed to both */
 } hewn_d3d12_device_desc;
-/* HEWN_STATUS_INVALID_ARGUMENT also if queue is neither COMPUTE nor DIRECT, or is of another
- * device. */
+/* Creates a Direct3D 12 device. HEWN_STATUS_INVALID_ARGUMENT also if queue is neither COMPUTE nor
+ * DIRECT, or belongs to another device; other statuses: hewn_cuda_device_desc. */
 HEWN_API hewn_status HEWN_CALL hewn_create_d3d12_device(const hewn_d3d12_device_desc *desc,
                                                         hewn_device **device, hewn_error *error);
 
-/* A device of this machine, for listings and hewn_open_device. */
+/* What hewn_get_device tells about a device of this machine. */
 typedef struct hewn_device_info {
     uint32_t struct_size;  /* sizeof(hewn_device_info) */
     hewn_device_kind kind; /* for hewn_open_device */
-    uint32_t index;        /* among the devices of its kind */
-    char name[128];        /* from its driver */
+    uint32_t index;        /* among the devices of its kind, for hewn_open_device */
+    char name[128];        /* as its driver calls it */
     uint64_t memory;       /* in bytes; 0: not known */
-    int32_t capability;    /* CUDA: compute capability times ten; else 0 */
-    int32_t is_cpu; /* 1: software on a CPU, such as PoCL and WARP, or no GPU; hewn's own CPU device
-                       is faster */
-    char missing[64]; /* what it lacks to run hewn's kernels; "" if nothing */
+    int32_t capability;    /* CUDA: ten times the compute capability; other kinds: 0 */
+    /* 1: it is no GPU: software that runs on a CPU, such as PoCL and WARP, another kind of
+     * processor, or the CPU itself. hewn's own kernels for the CPU are faster than such
+     * software. */
+    int32_t is_cpu;
+    char missing[64]; /* what the device lacks to run hewn's kernels; "": nothing */
 } hewn_device_info;
 
-/* Describes the index-th device of a kind, in the driver's own order. HEWN_STATUS_NO_DEVICE: there
- * is no such device; the message has the reason. HEWN_STATUS_INVALID_ARGUMENT: info is null, its
- * struct_size is too small, or there is no such kind. HEWN_STATUS_OUT_OF_MEMORY and
- * HEWN_STATUS_DEVICE_FAILED: from the driver. */
+/* Describes device number `index` of a kind, in the driver's order, from 0 on. The CPU has one.
+ * Loads the driver of a GPU's kind.
+ * - HEWN_STATUS_NO_DEVICE: there is no such device; the message has the reason.
+ * - HEWN_STATUS_INVALID_ARGUMENT: info is NULL, its struct_size is too small, or there is no such
+ *   kind.
+ * - HEWN_STATUS_OUT_OF_MEMORY and HEWN_STATUS_DEVICE_FAILED: from the driver. */
 HEWN_API hewn_status HEWN_CALL hewn_get_device(hewn_device_kind kind, uint32_t index,
                                                hewn_device_info *info, hewn_error *error);
 /* An index for hewn_open_device. */
 #define HEWN_ANY_DEVICE UINT32_MAX
-/* Opens a device, for tools, tests and programs that have none: the index-th of its kind, or with
- * HEWN_ANY_DEVICE the first that lacks nothing. HEWN_ANY_DEVICE prefers GPUs to software on the CPU
- * (is_cpu), and never opens the latter for Direct3D 12: it then returns HEWN_STATUS_NO_DEVICE.
- * OpenCL gets a context and a queue of its own, Direct3D 12 a device and a queue. CUDA gets the
- * GPU's primary context, which the CUDA runtime uses as well, and its default stream. Host memory
- * comes from the C library. Statuses are those of hewn_get_device and of the functions that create
- * devices. */
+/* Opens a device for programs that do not have a context and a queue of their own, such as tools
+ * and tests. `index` is that of hewn_get_device.
+ * - HEWN_ANY_DEVICE opens the first device that lacks nothing, and a GPU rather than software on a
+ *   CPU (is_cpu). For Direct3D 12 it never opens the latter, and returns HEWN_STATUS_NO_DEVICE.
+ * - For CUDA, the device has the GPU's primary context, which the CUDA runtime uses as well, and
+ *   its default stream; for OpenCL, a context and a queue of its own; for Direct3D 12, an
+ *   ID3D12Device and a queue of its own. Its host memory comes from the C library.
+ * - Statuses are those of hewn_get_device and of the functions that create devices. */
 HEWN_API hewn_status HEWN_CALL hewn_open_device(hewn_device_kind kind, uint32_t index,
                                                 hewn_device **device, hewn_error *error);
-/* The device's kind. NULL is the CPU. */
+/* Returns the device's kind; NULL is the CPU. */
 HEWN_API hewn_device_kind HEWN_CALL hewn_kind_of_device(const hewn_device *device);
 
-/* Memory to bind, on any kind of device (NULL: the CPU). Programs with memory of their own need
- * none of this. hewn_allocate sets *memory to what hewn_buffer_binding's buffer takes: a pointer,
- * CUdeviceptr, cl_mem or ID3D12Resource *. The memory is aligned to 64 bytes at least and has 1
- * byte at least, even if `bytes` is 0. Its contents are not set. Statuses of this function and
- * those below: HEWN_STATUS_INVALID_ARGUMENT if another pointer is null (unless 0 bytes are copied);
- * from a GPU's driver HEWN_STATUS_OUT_OF_MEMORY and HEWN_STATUS_DEVICE_FAILED, the latter perhaps
- * because of earlier work; on the CPU HEWN_STATUS_OUT_OF_MEMORY from hewn_allocate. */
+/* Allocates memory that can be bound, on a device of any kind. It is for programs that do not have
+ * memory of the device. Sets *memory to what hewn_buffer_binding takes as its buffer: a pointer,
+ * CUdeviceptr, cl_mem or ID3D12Resource *. The memory is aligned to 64 bytes or more, has at
+ * least 1 byte even if `bytes` is 0, and its contents are not set. Give it back by hewn_deallocate.
+ * - HEWN_STATUS_INVALID_ARGUMENT: memory is NULL.
+ * - HEWN_STATUS_OUT_OF_MEMORY; on a GPU also HEWN_STATUS_DEVICE_FAILED, perhaps because of work
+ *   that was enqueued before. */
 HEWN_API hewn_status HEWN_CALL hewn_allocate(hewn_device *device, uint64_t bytes, void **memory,
                                              hewn_error *error);
-HEWN_API void HEWN_CALL hewn_deallocate(
-    hewn_device *device, void *memory); /* ignores NULL memory; may wait for the device */
-/* hewn_write and hewn_read copy between the program's memory and the device's, after all that was
- * enqueued before, and wait for the copy. On the CPU nothing checks offset + bytes against the
- * memory's size; on a GPU that is left to the driver. */
+/* Gives back what hewn_allocate returned for the same device. Ignores a NULL memory. May wait for
+ * the device's work. */
+HEWN_API void HEWN_CALL hewn_deallocate(hewn_device *device, void *memory);
+/* Copies `bytes` bytes from the program's memory to byte `offset` of the device's, after all that
+ * was enqueued before, and waits for the copy. On the CPU nothing checks that they fit into the
+ * memory; on a GPU the driver may.
+ * - HEWN_STATUS_INVALID_ARGUMENT: memory or from is NULL, unless bytes is 0.
+ * - On a GPU: HEWN_STATUS_OUT_OF_MEMORY and HEWN_STATUS_DEVICE_FAILED, perhaps because of work that
+ *   was enqueued before. */
 HEWN_API hewn_status HEWN_CALL hewn_write(hewn_device *device, void *memory, uint64_t offset,
                                           const void *from, uint64_t bytes, hewn_error *error);
-/* The other direction of hewn_write. */
+/* Copies from the device's memory to the program's, in everything else as hewn_write. */
 HEWN_API hewn_status HEWN_CALL hewn_read(hewn_device *device, void *memory, uint64_t offset,
                                          void *to, uint64_t bytes, hewn_error *error);
-/* Waits for all that was enqueued on the device's stream or queue; on Direct3D 12 for all that hewn
- * submitted to it. */
+/* Waits for all that was enqueued on the device's stream or queue, on Direct3D 12 only for what
+ * hewn submitted to it; on the CPU there is nothing to wait for. Returns what the driver reports:
+ * HEWN_STATUS_OUT_OF_MEMORY or HEWN_STATUS_DEVICE_FAILED, also for earlier work that failed. */
 HEWN_API hewn_status HEWN_CALL hewn_synchronize(hewn_device *device, hewn_error *error);
 
 /* ---- Compile --------------------------------------------------------------------------------- */
 
-/* Runs one slice of an execution. Needs as much stack as hewn_execute says. Throws nothing. */
+/* Runs one slice of an execution. hewn gives such a function to a hewn_parallel_for_fn. It throws
+ * nothing; how much stack it needs is said at hewn_execute. */
 typedef void(HEWN_CALL *hewn_slice_fn)(void *arg, int32_t index);
-/* An executor: calls fn(arg, i) exactly once for every i in [0, count), in any order, on any
- * threads, and returns when all calls have returned. count is at least 2. hewn_execute calls it on
- * its own thread; several executions may call it at once. No exception may leave it. */
+/* An executor of the program's: it calls fn(arg, i) exactly once for every i in [0, count), in any
+ * order and on any threads, and returns when all calls have returned. count is at least 2. hewn
+ * calls it on the thread that called hewn_execute or hewn_run; if several threads do, there may be
+ * several calls at once. No exception may leave it. */
 typedef void(HEWN_CALL *hewn_parallel_for_fn)(void *context, int32_t count, hewn_slice_fn fn,
                                               void *arg);
 
 /* A tensor's memory: see struct hewn_buffer_binding. */
 typedef struct hewn_buffer_binding hewn_buffer_binding;
 
-/* Options of hewn_compile.
- * - variant forces a target ("x86_64_avx2"; a kernel that it lacks runs on the next target below
- *   it) or one variant ("add_f32__x86_64_avx2"). NULL or "" is the environment's HEWN_VARIANT. If
- *   that is not set either, the highest rank that has the kernel and runs here is taken, except
- *   where a lower rank's is faster on this chip.
- * - With max_threads 0, the library's pool goes by the CPUs that the compiling thread may run on.
- * - constants are inputs whose values never change, scales and zero points above all (DirectML
- *   binds such tensors at initialisation): a binding for each input, in order, of host memory on
- *   every kind of device; a null buffer for an input that is no constant. They are copied.
- *   Executions and hewn_bind then take a null buffer for them. What follows from them is prepared
- *   at compile, so they are faster than scales and zero points that each execution binds;
- *   QUANTIZED_LINEAR_ADD with all six as constants takes some 30 microseconds more to compile. */
+/* Options of hewn_compile. A member that is 0 or NULL has its default. GPU devices ignore
+ * max_threads, parallel_for and parallel_for_context. */
 typedef struct hewn_compile_options {
     uint32_t struct_size;             /* sizeof(hewn_compile_options) */
-    hewn_feature_level feature_level; /* 0: the newest */
-    const char *variant;              /* copied; NULL or "": see above */
-    int32_t max_threads; /* most threads that one execution uses; 1: the caller's only; 0: as many
-                            as help */
-    hewn_parallel_for_fn
-        parallel_for; /* NULL: the library's own thread pool, started when first needed */
-    void
-        *parallel_for_context; /* both must outlive the operator; on GPUs these three are ignored */
-    const hewn_buffer_binding *constants; /* [constant_count]; NULL: none */
-    uint32_t constant_count;              /* the number of inputs, or 0 with none */
+    hewn_feature_level feature_level; /* 0: the newest of the build */
+    /* Forces a variant ("add_f32__x86_64_avx2") or a target ("x86_64_avx2"). If a forced target
+     * does not have the kernel, the target of the next lower priority that has it is used
+     * (hewn_target_info). NULL or "": the environment variable HEWN_VARIANT, if it is set, forces a
+     * variant or a target in the same way. Otherwise hewn picks the variant whose target has the
+     * highest priority of those that run here, except where one of lower priority is faster on this
+     * chip. The string is copied. */
+    const char *variant;
+    /* The most threads that an execution uses. 1: only the calling thread. 0: as many as help; with
+     * the library's own pool that depends on how many CPUs the compiling thread may run on. */
+    int32_t max_threads;
+    /* NULL: the library's own thread pool, which starts when it is first needed. */
+    hewn_parallel_for_fn parallel_for;
+    /* Passed to parallel_for. Both must outlive the operator. */
+    void *parallel_for_context;
+    /* Inputs whose values never change, usually scales and zero points; DirectML binds such tensors
+     * when it initializes an operator. There is a binding for each input, in order, with a NULL
+     * buffer for an input that is no constant. They are in host memory for every kind of device,
+     * and are copied. Executions and hewn_bind then take a NULL buffer for a constant. What follows
+     * from constants is prepared when compiling, so executions are faster than with scales and zero
+     * points that each of them binds. NULL: no constants. */
+    const hewn_buffer_binding *constants;
+    uint32_t constant_count; /* the operator's number of inputs, or 0 without constants */
 } hewn_compile_options;
 
 /* A compiled operator. */
 typedef struct hewn_operator hewn_operator;
 
-/* Compiles an operator: validates the description against the operator's table, merges dimensions,
- * chooses the variant, prepares the plan, and on a GPU loads the kernels. All that is slow, or
- * depends on the description alone, happens here. device NULL: the CPU. options NULL: all defaults.
- * - HEWN_STATUS_INVALID_ARGUMENT: a null pointer where a value is due, struct_size too small,
- *   unknown enumerator, negative max_threads, tensors that break a rule or do not go together,
- *   overlapping output strides;
- * - HEWN_STATUS_UNSUPPORTED: the feature level lacks a type or dimension count or requires an
- *   absent tensor; or, if no variant is forced, this build lacks the kernel;
- * - HEWN_STATUS_INVALID_BINDING: a constant is absent from the description, or is too small,
- *   misaligned or of another type;
- * - HEWN_STATUS_NO_VARIANT: no variant runs here, or the forced one is unknown, does not fit or
- *   cannot run, or neither it nor a target below it has the kernel in this build;
- * - HEWN_STATUS_OUT_OF_MEMORY; HEWN_STATUS_KERNEL_FAILED;
- * - on a GPU also HEWN_STATUS_DEVICE_FAILED and, if its driver is too old for a kernel,
+/* Compiles an operator for a device; device NULL: the CPU. Everything that is slow or depends only
+ * on the description happens here: it validates the description, picks the variant and plans the
+ * execution, and on a GPU it loads the kernels. options NULL: all defaults. Sets *op, which
+ * hewn_destroy_operator destroys. The program may then free everything that it gave, also the
+ * device, except what parallel_for and the device's hooks refer to. If all scales and zero points
+ * of QUANTIZED_LINEAR_ADD are constants, compiling also looks for a faster way to compute with
+ * them, which takes some 30 microseconds and 13 KiB of stack.
+ * - HEWN_STATUS_INVALID_ARGUMENT: a required pointer is NULL, struct_size is too small, a number is
+ *   not in its enumeration, max_threads is negative, tensors break a rule or do not go together, or
+ *   an output's strides overlap.
+ * - HEWN_STATUS_UNSUPPORTED: this build lacks the feature level; the level does not allow the
+ *   operator, a type, a number of dimensions, a block size or a precision, or requires a tensor
+ *   that is absent; the types of QUANTIZED_LINEAR_ADD have different widths; the scale and the zero
+ *   point have different block sizes, or last blocks are short in two dimensions; or, if no variant
+ *   is forced, this build lacks the kernel.
+ * - HEWN_STATUS_INVALID_BINDING: the number of constants is wrong, or a constant is a tensor that
+ *   is absent, is too small, misaligned or of another type.
+ * - HEWN_STATUS_NO_VARIANT: no variant runs here; or the forced one is unknown, does not fit or
+ *   cannot run here; or neither the forced target nor one below it has the kernel in this build.
+ * - HEWN_STATUS_OUT_OF_MEMORY, HEWN_STATUS_KERNEL_FAILED.
+ * - On a GPU also HEWN_STATUS_DEVICE_FAILED and, if its driver is too old for a kernel,
  *   HEWN_STATUS_NO_DEVICE. */
 HEWN_API hewn_status HEWN_CALL hewn_compile(hewn_device *device, const hewn_operator_desc *desc,
                                             const hewn_compile_options *options, hewn_operator **op,
                                             hewn_error *error);
-/* Ignores NULL. */
+/* Destroys an operator, which must not be executing; ignores NULL. */
 HEWN_API void HEWN_CALL hewn_destroy_operator(hewn_operator *op);
 
-/* The variant that an operator runs, e.g. "quantize_linear_f32_u8__x86_64_avx2"; "" for NULL. Lives
- * as long as the library. */
+/* Returns the name of the variant that an operator runs, such as
+ * "quantize_linear_f32_u8__x86_64_avx2"; "" if op is NULL. */
 HEWN_API const char *HEWN_CALL hewn_operator_variant(const hewn_operator *op);
 
 /* ---- Execute --------------------------------------------------------------------------------- */
 
-/* A tensor's memory, as DML_BUFFER_BINDING. `buffer` is a pointer on the CPU, a CUdeviceptr on
- * CUDA, a cl_mem on OpenCL, an ID3D12Resource * on Direct3D 12; NULL for an absent optional tensor
- * and for a constant. buffer + offset must be aligned to the element. */
+/* A tensor's memory, as DML_BUFFER_BINDING. It stays the program's. */
 struct hewn_buffer_binding {
-    uint32_t struct_size; /* sizeof(hewn_buffer_binding), equal in all elements of an array; or
-                             HEWN_BINDING_OF(data type) */
-    void *buffer;         /* inputs are only read */
-    uint64_t offset;      /* in bytes */
-    uint64_t size;        /* in bytes from `offset`; at least hewn_tensor_size */
+    /* sizeof(hewn_buffer_binding), or HEWN_BINDING_OF(data type). All bindings of an array have the
+     * same sizeof; their data types may differ. */
+    uint32_t struct_size;
+    /* A pointer on the CPU, a CUdeviceptr on CUDA, a cl_mem on OpenCL, an ID3D12Resource * on
+     * Direct3D 12. NULL for an absent optional tensor and for a constant. The buffer of an input is
+     * only read. */
+    void *buffer;
+    /* In bytes, from the beginning of the buffer to the tensor's first element, which must be
+     * aligned to its own size. Sub-byte types need no alignment. */
+    uint64_t offset;
+    uint64_t size; /* in bytes, from `offset` on; at least hewn_tensor_size */
 };
 
-/* A binding's struct_size that also says what its memory holds: a hewn_data_type in the upper 16
- * bits, which must be the tensor's (for FLOAT16 and BFLOAT16 also UINT16). 0 there, as in
- * sizeof(hewn_buffer_binding): bytes, taken to be what the description says. Not for a library that
- * is older than this macro. */
+/* A binding's struct_size that also says which data type its memory holds, in the upper 16 bits.
+ * hewn refuses a binding whose type is not its tensor's; UINT16 may stand for FLOAT16 and BFLOAT16.
+ * The plain sizeof(hewn_buffer_binding) says nothing about the type, and hewn takes the
+ * description's. Libraries before 0.2 do not know this macro: do not use it with them. */
 #define HEWN_BINDING_OF(data_type) (sizeof(hewn_buffer_binding) | (data_type)*65536u)
 
-/* Options of one execution. */
+/* Options of one execution. GPU devices ignore them. */
 typedef struct hewn_execute_options {
     uint32_t struct_size;              /* sizeof(hewn_execute_options) */
-    int32_t max_threads;               /* 0: the operator's; on GPUs all these are ignored */
-    hewn_parallel_for_fn parallel_for; /* NULL: the operator's */
+    int32_t max_threads;               /* 0: that of hewn_compile_options */
+    hewn_parallel_for_fn parallel_for; /* NULL: that of hewn_compile_options */
     void *parallel_for_context;        /* for parallel_for; both are used until the call returns */
-    int32_t output_is_read_next; /* 1: soon, as in a chain of operators: an output that the caches
-                                    can hold is left there; 0: a large one is stored past them */
+    /* 1: the output is read soon, as in a chain of operators, so it is left in the caches if they
+     * can hold it. 0: a large output is stored past the caches: it goes to memory without taking
+     * room in them. */
+    int32_t output_is_read_next;
 } hewn_execute_options;
 
-/* Runs the operator. On the CPU it returns when the output is written, on a GPU once the work is
- * enqueued.
- * Inputs and outputs are in the order of the operator's struct: 2 inputs for ADD, 3 for
- * QUANTIZE_LINEAR and DEQUANTIZE_LINEAR, 8 for QUANTIZED_LINEAR_ADD, and one output; one input and
- * 3 outputs for DYNAMIC_QUANTIZE_LINEAR. Memory between a strided output's elements is never
- * written (but see packed types on GPUs). The output must not overlap an input, except in place
- * (ADD), or where both have equal strides in bytes and interleave. On the CPU, serial or with the
- * user's parallel_for, it allocates nothing and takes no lock. Each thread that runs a slice needs
- * up to 92 KiB of stack for layouts that are neither dense nor broadcast along a row and for
- * streamed outputs (8 MiB and more of operands). QUANTIZE_LINEAR with a scale a column needs 33 KiB
- * more, of scales that are no constants. With the library's own pool, a thread that waits for its
- * slices also runs slices of others' executions: its stack must hold the largest of them, unless
- * its max_threads is 1. On a GPU it takes locks while it prepares launches (OpenCL: one of the
- * operator's kernel, Direct3D 12: one of the device), and drivers may allocate. Memory that lies 1
- * GiB or more into a cl_mem gets a sub-buffer. Packed types (with what lies between their
- * elements), f16 beside f32, QUANTIZE_LINEAR with a precision and DYNAMIC_QUANTIZE_LINEAR go
- * through device memory of the operator's own, as large as those tensors are when unpacked or
- * widened, and take the device's lock: such an operator's work must not run twice at once, in two
- * command lists, in two launches of a captured graph or on CUDA's per-thread stream. Between the
- * elements of a packed output it writes what it has read there.
- * - HEWN_STATUS_INVALID_ARGUMENT: op is null, or the options' struct_size is too small,
- *   max_threads < 0 or output_is_read_next neither 0 nor 1;
- * - HEWN_STATUS_INVALID_BINDING: a binding is missing, too small, misaligned, overlaps or holds
- *   another type (HEWN_BINDING_OF), there is one too many, or one is not the device's (CUDA: not a
- *   GPU's; the driver checks whose memory it is);
- * - HEWN_STATUS_KERNEL_FAILED: part of the output may be written;
- * - on a GPU also HEWN_STATUS_OUT_OF_MEMORY and HEWN_STATUS_DEVICE_FAILED. */
+/* Executes an operator. On the CPU it returns when the outputs are written. On a GPU it returns
+ * when the work is enqueued; hewn_cuda_device_desc says how to wait for it. Any number of threads
+ * may execute an operator at once, with different outputs.
+ *
+ * Bindings:
+ * - There is one binding for each tensor, in the order of the operator's struct. ADD has 2 inputs;
+ *   QUANTIZE_LINEAR, DEQUANTIZE_LINEAR, QUANTIZE and DEQUANTIZE have 3, REQUANTIZE 5,
+ *   QUANTIZED_LINEAR_ADD and QUANTIZED_LINEAR_MUL 8. They have one output. DYNAMIC_QUANTIZE_LINEAR
+ *   has one input and 3 outputs.
+ * - A tensor that is absent, or a constant, has a binding with a NULL buffer.
+ * - The memory between the elements of a strided output is never written. One exception: on a GPU,
+ *   hewn writes back what it read there, if the output is of a sub-byte type.
+ *
+ * Overlap. Inputs may share memory. An output must not overlap an input or another output, with two
+ * exceptions:
+ * - in place (ADD): the output has the same address and strides as the input;
+ * - interleaved: both have equal sizes and equal strides in bytes, and no element shares a byte
+ *   with one of the other tensor. This is not possible with sub-byte types and blocks.
+ *
+ * Threads and stack, on the CPU:
+ * - With max_threads 1 or the program's parallel_for, it allocates nothing and takes no lock. The
+ *   library's own pool takes locks, and allocates when it starts.
+ * - Scratch memory is on the stack. Each thread that runs a slice needs up to 92 KiB of stack for
+ *   it, and up to 33 KiB more in QUANTIZE_LINEAR with one scale for each index of the innermost
+ *   dimension, unless the scales are constants. Contiguous tensors with one scale and one zero
+ *   point need no scratch memory, with two exceptions. First, hewn converts elements there: those
+ *   of sub-byte types, of QUANTIZE_LINEAR and DEQUANTIZE_LINEAR that mix FLOAT16 and FLOAT32, and
+ *   of QUANTIZE_LINEAR with a precision below FLOAT32 or with a FLOAT16 scale for INT32. Second, if
+ *   all tensors together have 8 MiB or more, the output may go through scratch memory on its way
+ *   past the caches (output_is_read_next).
+ * - A thread that waits for the library's own pool may run slices of other threads' executions
+ *   meanwhile. Its stack must suffice for these, too, unless its max_threads is 1.
+ *
+ * On a GPU:
+ * - It takes a lock while it prepares launches. On OpenCL the lock belongs to the operator, on
+ *   Direct3D 12 to the device. Drivers may allocate memory.
+ * - On OpenCL it makes a sub-buffer for an operand that begins 1 GiB or more into its cl_mem.
+ * - Some operators have scratch memory on the device, from hewn_compile on: those with tensors of
+ *   sub-byte types, QUANTIZE_LINEAR and DEQUANTIZE_LINEAR that mix FLOAT16 and FLOAT32,
+ *   QUANTIZE_LINEAR with a precision below FLOAT32 or with a FLOAT16 scale for INT32, and
+ *   DYNAMIC_QUANTIZE_LINEAR. It is as large as these tensors are when they are unpacked or widened.
+ *   They also take the device's lock.
+ * - An operator with scratch memory has it only once, so its work must not run twice at the same
+ *   time. Executions on one stream or queue run one after the other, also if several threads call
+ *   hewn_execute. The program must take care in three cases: two command lists into which the
+ *   operator is recorded, two launches of a graph into which it is captured, and CUDA's per-thread
+ *   default stream with executions of several threads.
+ *
+ * Errors:
+ * - HEWN_STATUS_INVALID_ARGUMENT: op is NULL, the options' struct_size is too small, max_threads is
+ *   negative, or output_is_read_next is neither 0 nor 1.
+ * - HEWN_STATUS_INVALID_BINDING: the number of bindings is wrong; or a binding is missing, too
+ *   small or misaligned, overlaps another one, holds another type (HEWN_BINDING_OF), or is not in
+ *   memory of the device. (On CUDA, hewn only checks that it is memory that CUDA knows.)
+ * - HEWN_STATUS_KERNEL_FAILED: a part of the output may be written.
+ * - On a GPU also HEWN_STATUS_OUT_OF_MEMORY and HEWN_STATUS_DEVICE_FAILED. */
 HEWN_API hewn_status HEWN_CALL hewn_execute(const hewn_operator *op,
                                             const hewn_buffer_binding *inputs, uint32_t input_count,
                                             const hewn_buffer_binding *outputs,
                                             uint32_t output_count,
                                             const hewn_execute_options *options, hewn_error *error);
 
-/* An operator with its bindings, as DirectML's binding table beside its operator. */
+/* An operator with its bindings, which were checked once. It makes small executions on the same
+ * memory faster. */
 typedef struct hewn_bound_operator hewn_bound_operator;
 
-/* Checks bindings as hewn_execute does, and prepares runs on them. The operator, the memory and
- * what the options name must stay until the last run has ended; the memory's contents may change
- * between runs. Memory for the bound operator comes from the operator's device.
- * Statuses are those of hewn_execute; HEWN_STATUS_INVALID_ARGUMENT also if bound is null,
- * HEWN_STATUS_OUT_OF_MEMORY. */
+/* Checks bindings as hewn_execute does, and prepares runs on them. Sets *bound, which
+ * hewn_destroy_bound_operator gives back. Its memory comes from the hooks of the operator's device.
+ * The operator, the bound memory and what the options refer to must stay until the last run has
+ * ended. The contents of the bound memory may change between runs.
+ * - Statuses are those of hewn_execute, without HEWN_STATUS_KERNEL_FAILED.
+ * - HEWN_STATUS_INVALID_ARGUMENT also if bound is NULL.
+ * - HEWN_STATUS_OUT_OF_MEMORY also on the CPU. */
 HEWN_API hewn_status HEWN_CALL hewn_bind(const hewn_operator *op, const hewn_buffer_binding *inputs,
                                          uint32_t input_count, const hewn_buffer_binding *outputs,
                                          uint32_t output_count, const hewn_execute_options *options,
                                          hewn_bound_operator **bound, hewn_error *error);
-/* hewn_execute on those bindings, which it does not check again. Any thread may call it; two runs
- * at once write the same output. HEWN_STATUS_INVALID_ARGUMENT: bound is null; otherwise as
- * hewn_execute without what it says of bindings and options. */
+/* Executes a bound operator: hewn_execute with its bindings and options, which are not checked
+ * again. Any thread may call it, but two runs at once would write the same outputs.
+ * HEWN_STATUS_INVALID_ARGUMENT: bound is NULL. Other statuses are those that hewn_execute has apart
+ * from wrong arguments and bindings. */
 HEWN_API hewn_status HEWN_CALL hewn_run(const hewn_bound_operator *bound, hewn_error *error);
-/* Ignores NULL. Must not overlap a run. */
+/* Destroys a bound operator, which must not be running; ignores NULL. The operator and the memory
+ * stay. */
 HEWN_API void HEWN_CALL hewn_destroy_bound_operator(hewn_bound_operator *bound);
 
-/* Records the operator, compiled for a Direct3D 12 device, into the program's open
- * ID3D12GraphicsCommandList of type COMPUTE or DIRECT, and a UAV barrier after it. Submits nothing.
- * Any number of threads may record, each into its own list. Bindings are ID3D12Resource buffers
- * with D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS, in the state UNORDERED_ACCESS when the list
- * runs. Offsets are multiples of the element's size. The program gives no descriptor heap and no
- * scratch memory. The list's compute root signature and pipeline state change. It may run any
- * number of times; the resources, the operator and the hewn device must stay until the last run has
- * ended.
- * HEWN_STATUS_INVALID_ARGUMENT: op or list is null, or op is for another kind of device;
- * HEWN_STATUS_INVALID_BINDING as for hewn_execute; HEWN_STATUS_KERNEL_FAILED. */
+/* Records an operator that was compiled for a Direct3D 12 device, and a UAV barrier after it, into
+ * a command list of the program's. It submits nothing.
+ * - command_list is an open ID3D12GraphicsCommandList of the type COMPUTE or DIRECT. Its compute
+ *   root signature and pipeline state change. The program provides no descriptor heap and no
+ *   scratch memory. Any number of threads may record, each into its own list.
+ * - Bindings are as for hewn_execute. Buffers are ID3D12Resource buffers with
+ *   D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS, and must be in the state UNORDERED_ACCESS when the
+ *   list runs. Offsets are multiples of the element's size.
+ * - The list may run any number of times. The resources and the operator must stay until its last
+ *   run has ended.
+ * - HEWN_STATUS_INVALID_ARGUMENT: op or command_list is NULL, or op is for another kind of device.
+ * - HEWN_STATUS_INVALID_BINDING: as for hewn_execute.
+ * - HEWN_STATUS_KERNEL_FAILED: a part of the operator may be recorded. */
 HEWN_API hewn_status HEWN_CALL hewn_d3d12_record(const hewn_operator *op, void *command_list,
                                                  const hewn_buffer_binding *inputs,
                                                  uint32_t input_count,
@@ -676,28 +849,31 @@ HEWN_API hewn_status HEWN_CALL hewn_d3d12_record(const hewn_operator *op, void *
 
 /* ---- The operators as a table ---------------------------------------------------------------- */
 
-/* For bindings and tools, which then need no list of their own. Each operator's description is its
- * struct_size, then a pointer to each tensor's description, in the order of the table; NULL where
- * an optional tensor is absent. Behind them, if it has attributes, are their values, of 4 bytes
- * each, and 4 bytes of 0 where their number is odd. */
+/* An operator at a feature level. Bindings to other languages and tools read these tables, so that
+ * they need no list of their own. With them a program can also write an operator's description
+ * without its struct. The description is an array whose elements have the size of a pointer. The
+ * first element begins with struct_size, which is 4 bytes; its other bytes are not read. Then comes
+ * for each tensor a pointer to its description, in the order of the table, NULL for an optional
+ * tensor that is absent. If there are attributes, their values follow, 4 bytes each, and 4 bytes of
+ * 0 if their number is odd. */
 typedef struct hewn_operator_info {
-    uint32_t struct_size;       /* sizeof(hewn_operator_info) */
-    hewn_operator_type type;    /* for hewn_operator_desc */
-    const char *name;           /* "quantize_linear", as in names of variants */
-    const char *directml_name;  /* "QUANTIZE_LINEAR" */
-    const char *onnx_name;      /* domain and operator: "ai.onnx.QuantizeLinear"; "": none */
-    const char *command;        /* the command line's subcommand: "quantize" */
-    const char *formula;        /* in a line, for people */
-    uint32_t tensor_count;      /* the inputs in order, then the outputs */
-    int32_t in_place;           /* 1: the output may be bound in place of an input */
-    int32_t unsigned_as_signed; /* 1: unsigned types run on the kernels of the signed ones of their
-                                   width */
-    uint32_t
-        min_dimension_count; /* at the level; both are 0 if it does not have the operator yet */
-    uint32_t max_dimension_count; /* at the level */
+    uint32_t struct_size;      /* sizeof(hewn_operator_info) */
+    hewn_operator_type type;   /* for hewn_operator_desc */
+    const char *name;          /* "quantize_linear", as in names of variants */
+    const char *directml_name; /* "QUANTIZE_LINEAR" */
+    const char *onnx_name;     /* domain and operator: "ai.onnx.QuantizeLinear"; "": none */
+    const char *command;       /* the subcommand of the command line: "quantize" */
+    const char *formula;       /* one line for people */
+    uint32_t tensor_count;     /* the inputs in order, then the outputs */
+    int32_t in_place;          /* 1: the output may be bound in place of an input */
+    /* 1: kernels of signed types also compute unsigned types of the same width, and variants have
+     * the names of the signed types. */
+    int32_t unsigned_as_signed;
+    uint32_t min_dimension_count; /* at the level; 0 if the level does not have the operator */
+    uint32_t max_dimension_count; /* at the level; 0 if the level does not have the operator */
 } hewn_operator_info;
 
-/* What a tensor is to its operator. */
+/* What a tensor is for. */
 typedef int32_t hewn_tensor_role;
 enum {
     HEWN_TENSOR_ROLE_DATA = 0, /* an input to compute with */
@@ -706,70 +882,82 @@ enum {
     HEWN_TENSOR_ROLE_OUTPUT = 3
 };
 
-/* A tensor of an operator. */
+/* A tensor of an operator at a feature level. Tensors have numbers from 0 on, in the order of the
+ * operator's struct. */
 typedef struct hewn_operator_tensor_info {
     uint32_t struct_size;  /* sizeof(hewn_operator_tensor_info) */
-    const char *name;      /* "ScaleTensor" */
-    hewn_tensor_role role; /* what it is to the operator */
-    int32_t optional;      /* 1: may be absent at the level */
-    int32_t one_element; /* 1: exactly one element, whatever the others' sizes; else it has those of
-                            tensor 0 */
-    int32_t in_signature; /* 1: a kernel's signature names its type */
-    int32_t like; /* the tensor whose type it has; -1: any of `types`. Which floats may differ
-                     from that one's, from HEWN_FEATURE_LEVEL_HEWN on, is not told */
-    hewn_data_type
-        like_integers; /* its type where that tensor's is an integer's; UNKNOWN: the same */
-    uint32_t types;    /* at the level: bit t is set if the data type t is allowed */
+    const char *name;      /* as in DirectML: "ScaleTensor" */
+    hewn_tensor_role role; /* what it is for */
+    int32_t optional;      /* 1: it may be absent at the level */
+    /* 1: it has exactly one element, whatever the sizes of the others. 0: it has the sizes of
+     * tensor 0; those of a scale or zero point of QUANTIZE and DEQUANTIZE may also be the numbers
+     * of its blocks. */
+    int32_t one_element;
+    int32_t in_signature; /* 1: its type is a part of a kernel's signature, in the tensors' order */
+    /* The number of the tensor whose type it must have; -1: it may have any of `types`. From
+     * HEWN_FEATURE_LEVEL_HEWN on, some tensors may have another float type than that tensor's,
+     * which this table does not tell: see operators.md. */
+    int32_t like;
+    /* The type that it must have if the tensor `like` is of an integer type. UNKNOWN: the same. */
+    hewn_data_type like_integers;
+    uint32_t types; /* at the level: bit t is set if the data type of number t is allowed */
 } hewn_operator_tensor_info;
 
-/* The number of operators. */
+/* Returns the number of operators, which is the same for every feature level and build of a
+ * version. */
 HEWN_API uint32_t HEWN_CALL hewn_operator_count(void);
-/* hewn_get_operator describes the index-th operator at a feature level, hewn_get_operator_tensor
- * one of its tensors. At a level they are the same in every build that has it (which kernels a
- * build has: hewn_get_variant). HEWN_STATUS_INVALID_ARGUMENT: there is no such operator or tensor,
- * or no such level in this build, info is null, or its struct_size is too small. */
+/* Describes operator number `index`, from 0 on, at a feature level. The table does not depend on
+ * which kernels a build has (see hewn_get_variant), except that a build may lack the newest levels.
+ * HEWN_STATUS_INVALID_ARGUMENT: there is no such operator, this build has no such level, info is
+ * NULL, or its struct_size is too small. */
 HEWN_API hewn_status HEWN_CALL hewn_get_operator(uint32_t index, hewn_feature_level level,
                                                  hewn_operator_info *info);
-/* Describes a tensor of an operator: see hewn_get_operator. */
+/* Describes tensor number `tensor` of operator number `index`. Statuses are those of
+ * hewn_get_operator; HEWN_STATUS_INVALID_ARGUMENT also if there is no such tensor. */
 HEWN_API hewn_status HEWN_CALL hewn_get_operator_tensor(uint32_t index, uint32_t tensor,
                                                         hewn_feature_level level,
                                                         hewn_operator_tensor_info *info);
 
-/* A choice that an operator's description has behind its tensors. */
+/* An attribute of an operator at a feature level: a member of its struct that follows the tensors,
+ * whose value is one of a list. */
 typedef struct hewn_operator_attribute_info {
     uint32_t struct_size; /* sizeof(hewn_operator_attribute_info) */
-    const char *name;     /* "precision", as ONNX calls it too */
-    const char *const
-        *values;          /* [value_count]: what the numbers from 0, the default, mean: "f16" */
+    const char *name;     /* "precision", as ONNX calls it, too */
+    /* value_count words, such as "f16", for the values 0, 1 and so on. 0 is the default. */
+    const char *const *values;
     uint32_t value_count; /* of values */
-    int32_t allowed;      /* 1: values other than 0 are, at the level */
+    int32_t allowed;      /* 1: the level allows values other than 0 */
 } hewn_operator_attribute_info;
-/* Describes an attribute of an operator: see hewn_get_operator.
- * HEWN_STATUS_INVALID_ARGUMENT also if it has no more attributes than `attribute`. */
+/* Describes attribute number `attribute`, from 0 on, of operator number `index`. Statuses are those
+ * of hewn_get_operator; HEWN_STATUS_INVALID_ARGUMENT also if there is no such attribute, so a
+ * program can ask for one after another until then. */
 HEWN_API hewn_status HEWN_CALL hewn_get_operator_attribute(uint32_t index, uint32_t attribute,
                                                            hewn_feature_level level,
                                                            hewn_operator_attribute_info *info);
 
 /* ---- What was built, what runs here ---------------------------------------------------------- */
 
-/* A set of CPU features, or a kind of GPU, that kernels are compiled for. */
+/* A target: a set of CPU features or a kind of GPU that kernels are compiled for. */
 typedef struct hewn_target_info {
     uint32_t struct_size;      /* sizeof(hewn_target_info) */
-    const char *name;          /* "x86_64_avx2" */
-    const char *halide_target; /* Halide's name for it: "x86-64-linux-sse41" */
-    int32_t rank; /* the highest rank that can run is picked; exceptions: hewn_compile_options */
+    const char *name;          /* "x86_64_sse41" */
+    const char *halide_target; /* what Halide calls it: "x86-64-linux-sse41" */
+    int32_t priority;        /* the highest that runs is picked; exceptions: hewn_compile_options */
     int32_t supported;       /* 1: this machine can run it */
-    const char *missing;     /* the first feature that this machine lacks; "" if supported */
-    hewn_device_kind device; /* what it is for; asking about a GPU's target loads the driver */
+    const char *missing;     /* the first feature that this machine lacks; "" if it is supported */
+    hewn_device_kind device; /* the kind of device that it is for */
 } hewn_target_info;
 
-/* The number of targets of this build. */
+/* Returns the number of targets of this build. */
 HEWN_API uint32_t HEWN_CALL hewn_target_count(void);
-/* hewn_get_target describes the index-th target of this build, in ascending rank.
- * HEWN_STATUS_INVALID_ARGUMENT: there is none, info is null, or its struct_size is too small. */
+/* Describes target number `index` of this build, from 0 on, in ascending priority. For the target
+ * of a GPU it loads the driver, and `supported` is about the best device of that kind.
+ * HEWN_STATUS_INVALID_ARGUMENT: there is no such target, info is NULL, or its struct_size is too
+ * small. */
 HEWN_API hewn_status HEWN_CALL hewn_get_target(uint32_t index, hewn_target_info *info);
 
-/* A variant: one kernel, operator x signature x target. */
+/* A variant: a kernel for one target, where a kernel is an operator for one signature, the data
+ * types of its tensors. */
 typedef struct hewn_variant_info {
     uint32_t struct_size;      /* sizeof(hewn_variant_info) */
     const char *name;          /* "quantize_linear_f32_u8__x86_64_avx2" */
@@ -777,25 +965,26 @@ typedef struct hewn_variant_info {
     const char *signature;     /* "f32_u8" */
     const char *target;        /* "x86_64_avx2" */
     int32_t supported;         /* 1: this machine can run it */
-    int32_t picked; /* 1: taken if nothing is forced (HEWN_VARIANT is ignored); for a GPU: on its
-                       best device */
-    hewn_device_kind device; /* what it is for */
+    /* 1: hewn_compile picks it if no variant is forced; HEWN_VARIANT is ignored here. For a GPU, on
+     * the best device of that kind. */
+    int32_t picked;
+    hewn_device_kind device; /* the kind of device that it is for */
 } hewn_variant_info;
 
-/* The number of variants of this build. */
+/* Returns the number of variants of this build. */
 HEWN_API uint32_t HEWN_CALL hewn_variant_count(void);
-/* hewn_get_variant describes the index-th variant of this build, by ascending rank of its target;
- * for a GPU's it loads the driver. HEWN_STATUS_INVALID_ARGUMENT: there is none, info is null, or
- * its struct_size is too small. */
+/* Describes variant number `index` of this build, from 0 on, in ascending priority of its target.
+ * For the variant of a GPU it loads the driver. HEWN_STATUS_INVALID_ARGUMENT: there is no such
+ * variant, info is NULL, or its struct_size is too small. */
 HEWN_API hewn_status HEWN_CALL hewn_get_variant(uint32_t index, hewn_variant_info *info);
 
 /* ---- Library --------------------------------------------------------------------------------- */
 
-/* The version of the library that is linked or loaded: major << 16 | minor << 8 | patch. */
+/* Returns the version of the library that is linked or loaded: major << 16 | minor << 8 | patch. */
 HEWN_API uint32_t HEWN_CALL hewn_version(void);
 
 /* Ends and joins the threads of the library's own pool, if it has started. Call it before dlclose
- * or FreeLibrary, with no execution in flight. A later execution starts the pool again. */
+ * or FreeLibrary, when no execution is in flight. A later execution starts the pool again. */
 HEWN_API void HEWN_CALL hewn_shutdown(void);
 
 #ifdef __cplusplus

@@ -1,15 +1,46 @@
-// hewn for C++17: a thin header-only layer over hewn.h, with RAII handles and one exception type,
-// hewn::Error.
+// hewn for C++17: a header-only layer over hewn.h, whose objects own their handles, and whose
+// functions throw hewn::Error where they fail. This program adds two vectors on the CPU:
 //
-//     auto f32 = hewn::TensorDesc{hewn::DataType::FLOAT32, {1024}};
-//     hewn::Operator add = hewn::compile(hewn::AddDesc{f32, f32, f32});
-//     add.execute({a, b}, {sum});                                           // std::vector<float>
-//     a, b, sum
+//     #include <hewn/hewn.hpp>
 //
-// Names are those of hewn.h, which documents shapes, units, errors and formulas. In an older C++,
-// use hewn.h. Without exceptions (-fno-exceptions) a failing call ends in hewn::failure_handler,
-// and hewn's types are others than in files with exceptions: between the two pass C handles
-// (get()).
+//     #include <cstdio>
+//     #include <vector>
+//
+//     int main() {
+//         const hewn::TensorDesc f32 = {hewn::DataType::FLOAT32, {4}};
+//         const hewn::Operator add = hewn::compile(hewn::AddDesc{f32, f32, f32});
+//
+//         const std::vector<float> a = {1, 2, 3, 4};
+//         const std::vector<float> b = {10, 20, 30, 40};
+//         std::vector<float> sum(4);
+//         add.execute({a, b}, {sum});  // as often as wanted
+//         for (const float element : sum) std::printf("%g\n", element);  // 11 22 33 44
+//     }
+//
+// To force a variant, limit the threads, or compute on a GPU, give compile() options and a device:
+// see its comment below.
+//
+// Names are those of hewn.h, which documents shapes, units, errors and formulas; the comments here
+// say what C++ adds. <hewn/operators.hpp>, which this header includes, has the description of each
+// operator. These rules hold for the whole header:
+// - Owners. Device, DeviceMemory, Operator and BoundOperator own what they stand for and destroy
+//   it. They can be moved but not copied. An object that was moved from owns nothing, and its get()
+//   returns nullptr; do nothing else with it than destroy it or assign to it. Descriptions, options
+//   and bindings are values that can be copied.
+// - Lifetimes. An Operator needs neither its description nor its Device object any longer. A
+//   BoundOperator needs its Operator, and a DeviceMemory needs its Device. No object owns what the
+//   program gives by a pointer: the memory that is bound, functions with their contexts (memory
+//   hooks, parallel_for, executor), and the context and stream of a CUDA device. All of these must
+//   exist as long as they are used.
+// - Threads. Any number of threads may call const member functions of one object at once, if each
+//   execution has outputs of its own. So two threads must not call run() of one BoundOperator at
+//   once: both would write the same outputs. Moving or destroying an object must not overlap its
+//   use.
+// - Without exceptions (-fno-exceptions), a function that fails calls hewn::failure_handler. A
+//   program may have both kinds of files, compiled with exceptions and without them. For the
+//   compiler hewn::Operator and the other types are then two types, one for each kind of file. To
+//   pass an object from one kind to the other, pass its C handle, which get() returns.
+// - For an older C++, there is hewn.h.
 #ifndef HEWN_HEWN_HPP
 #define HEWN_HEWN_HPP
 
@@ -38,18 +69,21 @@
 namespace hewn {
 #if !defined(__cpp_exceptions) && !defined(__EXCEPTIONS) && !defined(_CPPUNWIND)
 #define HEWN_NO_EXCEPTIONS
-inline namespace no_exceptions {  // other functions than those of a program's other files, which
-                                  // may have been compiled to throw
+// The linker must not take a function from here for the one of the same name in a file that is
+// compiled with exceptions, so they are in another namespace.
+inline namespace no_exceptions {
 #endif
 
-// Thrown by every failing call; without exceptions, given to failure_handler. what() names the
-// tensor and the rule, status() is a HEWN_STATUS_ value.
+// What every call that fails throws; without exceptions, what failure_handler gets. what() is the
+// message. If a tensor or its memory was refused, the message names the tensor and the rule that it
+// breaks. (Only one other exception can leave hewn's functions: std::bad_alloc, if this header's
+// own vectors and strings get no memory.)
 class Error : public std::runtime_error {
 public:
-    // Of a call that failed.
+    // Takes the status and the message of a call that failed.
     explicit Error(const hewn_error &error)
         : std::runtime_error(error.message), status_(error.status) {}
-    // What the call returned.
+    // The HEWN_STATUS_ value that the call returned.
     hewn_status status() const noexcept { return status_; }
 
 private:
@@ -57,8 +91,9 @@ private:
 };
 
 #ifdef HEWN_NO_EXCEPTIONS
-// Every failing call's last step: writes the message to stderr and aborts. Set another function
-// before the first call; it must not return (longjmp, exit, abort), or the program aborts after it.
+// Called by every function that fails. This one writes the message to stderr. The program aborts if
+// the handler returns; another handler may leave it by longjmp or exit. Set it before the first
+// call, because no lock protects it.
 inline void (*failure_handler)(const Error &error) = [](const Error &error) {
     std::fprintf(stderr, "hewn: %s\n", error.what());
 };
@@ -74,7 +109,7 @@ namespace detail {
 #endif
 }
 
-// Calls `function(&error)` and fails if it does.
+// Calls `function(&error)`, which returns a status, and fails if that is not HEWN_STATUS_OK.
 template<class Function>
 void check(Function &&function) {
     hewn_error error;  // no initializer: clearing the message would cost more than a small call
@@ -85,6 +120,8 @@ void check(Function &&function) {
 }
 }  // namespace detail
 
+// The type of a tensor's elements: hewn_data_type. No operator takes FLOAT64; operators.md lists
+// the types that each operator takes.
 enum class DataType : hewn_data_type {
     FLOAT32 = HEWN_DATA_TYPE_FLOAT32,
     FLOAT16 = HEWN_DATA_TYPE_FLOAT16,
@@ -104,14 +141,16 @@ enum class DataType : hewn_data_type {
     INT2 = HEWN_DATA_TYPE_INT2,
 };
 
-// What x, the scale and their quotient are rounded to: hewn_precision.
+// What QUANTIZE_LINEAR rounds x, the scale and their quotient to: hewn_precision.
 enum class Precision : hewn_precision {
     FLOAT32 = HEWN_PRECISION_FLOAT32,
     FLOAT16 = HEWN_PRECISION_FLOAT16,
     BFLOAT16 = HEWN_PRECISION_BFLOAT16,
 };
 
-// What the operators of a build may do: hewn_feature_level.
+// Which types, numbers of dimensions and options are allowed: hewn_feature_level. NEWEST is the
+// newest level of the build. That is LEVEL_HEWN, which allows everything, unless the build has a
+// lower CMake option HEWN_FEATURE_LEVEL.
 enum class FeatureLevel : hewn_feature_level {
     NEWEST = HEWN_FEATURE_LEVEL_NEWEST,
     LEVEL_1_0 = HEWN_FEATURE_LEVEL_1_0,
@@ -132,31 +171,35 @@ enum class FeatureLevel : hewn_feature_level {
     LEVEL_HEWN = HEWN_FEATURE_LEVEL_HEWN,
 };
 
-// hewn_tensor_desc with its own storage. Sizes are outermost first; strides are in elements, 0
-// broadcasts, none: contiguous.
+// A tensor's type and layout: hewn_tensor_desc, with the arrays that it points to. Dimensions go
+// from the outermost to the innermost.
 struct TensorDesc {
-    // Of the elements.
+    // The type of the elements.
     DataType data_type = DataType::FLOAT32;
-    // In elements, each >= 0.
+    // The number of elements along each dimension, each >= 0.
     std::vector<int64_t> sizes;
-    // In elements, each >= 0; none: contiguous.
+    // The distance in elements from one index to the next in each dimension, each >= 0. A stride of
+    // 0 repeats an input's elements (broadcast). std::nullopt: the tensor is contiguous.
     std::optional<std::vector<int64_t>> strides = std::nullopt;
-    // How many elements of each dimension share one of this tensor's, each >= 1; none: 1.
+    // For a scale or zero point: how many elements of each dimension share one of its elements,
+    // each >= 1. std::nullopt: all are 1.
     std::optional<std::vector<int64_t>> block_sizes = std::nullopt;
 
-    // An input of these sizes that repeats one element: all strides are 0.
+    // An input of these sizes that repeats one element, such as one scale for a whole tensor: all
+    // strides are 0.
     static TensorDesc broadcast_scalar(DataType data_type, std::vector<int64_t> sizes) {
         std::vector<int64_t> zeros(sizes.size(), 0);
         return {data_type, std::move(sizes), std::move(zeros)};
     }
-    // A contiguous scale or zero point of ceil(sizes / block_sizes) elements, each of which serves
-    // a block of a tensor of these sizes.
+    // A contiguous scale or zero point for a tensor of these sizes, with one element for each
+    // block: ceil(sizes[d] / block_sizes[d]) elements in dimension d.
     static TensorDesc in_blocks(DataType data_type, std::vector<int64_t> sizes,
                                 std::vector<int64_t> block_sizes) {
         return {data_type, std::move(sizes), std::nullopt, std::move(block_sizes)};
     }
 
-    // The C view. Valid while this object lives and is not changed.
+    // The description for hewn.h. It points into this object, and is valid as long as this lives
+    // and does not change. Throws Error if strides or block_sizes are not as many as sizes.
     hewn_tensor_desc c_desc() const {
         if (strides && strides->size() != sizes.size()) {
             detail::fail({sizeof(hewn_error), HEWN_STATUS_INVALID_ARGUMENT,
@@ -176,7 +219,7 @@ struct TensorDesc {
                 block_sizes ? block_sizes->data() : nullptr};
     }
 
-    // The bytes that a binding needs: hewn_tensor_size.
+    // The number of bytes that a binding needs at least: hewn_tensor_size.
     uint64_t size_in_bytes() const {
         uint64_t bytes = 0;
         const hewn_tensor_desc desc = c_desc();
@@ -185,16 +228,16 @@ struct TensorDesc {
     }
 };
 
-// A zero point, which may be absent: std::nullopt, a TensorDesc, an optional one, or a TensorDesc's
-// members in braces.
+// The description of a tensor that may be absent, such as a zero point. It is made from
+// std::nullopt, a TensorDesc, an optional one, or a TensorDesc's members in braces.
 struct OptionalTensorDesc : std::optional<TensorDesc> {
-    // An absent one.
+    // The tensor is absent.
     OptionalTensorDesc(std::nullopt_t = std::nullopt) {}
-    // A zero point of this description.
+    // The tensor has this description.
     OptionalTensorDesc(TensorDesc desc) : optional(std::move(desc)) {}
-    // Absent if the optional is empty.
+    // The tensor is absent if the optional is empty.
     OptionalTensorDesc(std::optional<TensorDesc> desc) : optional(std::move(desc)) {}
-    // A zero point with these members of a TensorDesc.
+    // The tensor has a description with these members.
     OptionalTensorDesc(DataType data_type, std::vector<int64_t> sizes,
                        std::optional<std::vector<int64_t>> strides = std::nullopt,
                        std::optional<std::vector<int64_t>> block_sizes = std::nullopt)
@@ -202,9 +245,15 @@ struct OptionalTensorDesc : std::optional<TensorDesc> {
                               std::move(block_sizes)}) {}
 };
 
-// Options of one execution: execute({...}, {...}, &options).
+// Options of one execution, for example execute({a, b}, {sum}, &options): hewn_execute_options. GPU
+// devices ignore them.
 struct ExecuteOptions : hewn_execute_options {
-    // The members of hewn_execute_options; 0 and nullptr: the operator's own.
+    // - threads: the most threads to use. 0: the max_threads of CompileOptions.
+    // - executor: a function of the program's that runs the slices, which are the parts of the
+    //   execution that may run in parallel; hewn_parallel_for_fn says what it must do. It gets
+    //   executor_context, and is used until the call returns. nullptr: the parallel_for of
+    //   CompileOptions.
+    // - read_next: the output is read soon, so it is left in the caches.
     explicit ExecuteOptions(int32_t threads = 0, hewn_parallel_for_fn executor = nullptr,
                             void *executor_context = nullptr, bool read_next = false)
         : hewn_execute_options{sizeof(hewn_execute_options), threads, executor, executor_context,
@@ -228,14 +277,16 @@ template<class T>
 constexpr bool is_std_array = false;
 template<class T, size_t N>
 constexpr bool is_std_array<std::array<T, N>> = true;
-// Integers, float, double, _Float16 and the like, which are no std::is_floating_point before C++23.
+// Integers, float, double, and types such as _Float16, for which std::is_floating_point is false
+// before C++23.
 template<class T>
 constexpr bool is_number = std::is_convertible_v<T, float> && !std::is_class_v<T> &&
                            !std::is_enum_v<T> && !std::is_same_v<T, bool>;
 
-// What memory of Ts holds: a data type; UNKNOWN for bytes and structs, which may be any; or why no
-// tensor can be bound to it: no operator has such numbers, or they are elsewhere (behind pointers,
-// bindings, views and containers, which have a data()).
+// What memory with elements of type T holds: a data type; HEWN_DATA_TYPE_UNKNOWN for bytes and
+// structs, which may hold any type; or the reason why no tensor can be bound to it. NO_DATA_TYPE:
+// no operator takes such numbers. NO_NUMBERS: the numbers are elsewhere, because an element is a
+// pointer, a binding, a view or a container. NO_MEMORY: it is no memory at all.
 constexpr hewn_data_type NO_DATA_TYPE = -1, NO_NUMBERS = -2, NO_MEMORY = -3;
 template<class Const>
 constexpr hewn_data_type type_of() {
@@ -246,7 +297,7 @@ constexpr hewn_data_type type_of() {
         return NO_NUMBERS;
     else if constexpr (std::is_base_of_v<hewn_buffer_binding, T>) return NO_NUMBERS;
     else if constexpr (std::is_constructible_v<T, std::nullopt_t>)
-        return HEWN_DATA_TYPE_UNKNOWN;  // std::optional
+        return HEWN_DATA_TYPE_UNKNOWN;  // for example std::optional
     else if constexpr (has_value_type<T>) return type_of<typename T::value_type>();  // std::complex
     else if constexpr (!is_number<T> || std::is_same_v<T, char>) return HEWN_DATA_TYPE_UNKNOWN;
     else if constexpr (std::is_integral_v<T>) {
@@ -259,14 +310,15 @@ constexpr hewn_data_type type_of() {
         }
     } else if constexpr (sizeof(T) == 4) return HEWN_DATA_TYPE_FLOAT32;
     else if constexpr (sizeof(T) == 2) {
-        constexpr float bit_10 = 1.0009765625f;  // FLOAT16 has it after the point, BFLOAT16 only 7
+        // 1 + 2^-10: FLOAT16 has 10 bits after the point, BFLOAT16 only 7.
+        constexpr float bit_10 = 1.0009765625f;
         return static_cast<float>(static_cast<T>(bit_10)) == bit_10 ? HEWN_DATA_TYPE_FLOAT16
                                                                     : HEWN_DATA_TYPE_BFLOAT16;
     } else return NO_DATA_TYPE;
 }
 
-// The elements, const if they are only read, of an X: a container, a C array, or one number. void:
-// X is none of these.
+// Memory<X>::Element is the type of the elements of an X, which is a container, a C array or a
+// number; const if they can only be read, void if X is none of these.
 template<class X, class = void>
 struct Memory {
     using Element = std::conditional_t<is_number<std::remove_cv_t<X>>, X, void>;
@@ -292,28 +344,35 @@ hewn_buffer_binding bind(X &x) {
     else return binding(&x, sizeof(x));
 }
 
-// What an argument of type X && is, bound as an output. A temporary counts as const, as what is
-// written to it is lost, unless it is a view of memory (std::span).
+// Output<X> is the type of an argument that a parameter X && takes for an output. It is const if
+// the argument is a temporary. Such an argument is refused, because what is written to it would be
+// lost. A temporary std::span is not refused, because the memory that it refers to is not const.
 template<class X>
 using Output = std::conditional_t<std::is_reference_v<X>, std::remove_reference_t<X>, const X>;
 template<class X>
 constexpr bool is_const_memory = std::is_const_v<typename Memory<X>::Element>;
 }  // namespace detail
 
-// One tensor's writable memory, for an output or an input. Made from a container with data()
-// (std::vector, std::array, std::span), a C array or one number, whose type must then be the
-// description's (std::uint16_t also for FLOAT16 and BFLOAT16; char, std::byte and structs are bytes
-// of any type). Or made from a pointer, of any type, an offset and the bytes that may be used from
-// that offset on (not the bytes of the whole buffer).
+// The memory of one tensor that may be written, so for an output or an input. It stays the
+// program's, and must stay until the execution has ended. A Binding is made from one of these:
+// - A container with data() (std::vector, std::array, std::span), a C array or a number. The type
+//   of its elements must be the description's, or the execution is refused. std::uint16_t also
+//   serves FLOAT16 and BFLOAT16. char, std::byte and structs are bytes, which serve any type, so
+//   sub-byte tensors are bound as one of these.
+// - A pointer and a number of bytes, {pointer, bytes}, which serve any type. On a GPU it is what
+//   hewn_buffer_binding::buffer takes.
 struct Binding : hewn_buffer_binding {
-    // `bytes` bytes, from byte_offset on.
+    // The tensor begins byte_offset bytes after `memory`, and may use `bytes` bytes from there on.
+    // So `bytes` does not count the offset.
     Binding(void *memory, uint64_t bytes, uint64_t byte_offset = 0)
         : hewn_buffer_binding{sizeof(hewn_buffer_binding), memory, byte_offset, bytes} {}
+    // All of a container's elements, of a C array or of a number.
     template<class X, class As = detail::Output<X>,
              std::enable_if_t<detail::held_by<As>() >= 0 && !detail::is_const_memory<As>, int> = 0>
     Binding(X &&memory) : hewn_buffer_binding(detail::bind(memory)) {}
 
-    // What is no output, and why.
+    // Arguments that cannot be outputs. The compiler shows the line with the reason. Numbers
+    // without a data type, such as long double, have the reason of double.
     template<class X, class As = detail::Output<X>,
              std::enable_if_t<detail::held_by<As>() >= 0 && detail::is_const_memory<As>, int> = 0>
     Binding(X &&) = delete;  // an output is written: it is neither const nor a temporary
@@ -322,47 +381,63 @@ struct Binding : hewn_buffer_binding {
     Binding(X &&) = delete;  // no operator takes double: convert to float
     template<class X,
              std::enable_if_t<detail::held_by<detail::Output<X>>() == detail::NO_NUMBERS, int> = 0>
-    Binding(X &&) = delete;  // due: a container with data(), a C array, {pointer, bytes}
+    Binding(X &&) = delete;  // expected: a container with data(), a C array, {pointer, bytes}
 };
 
-// An input's memory, which is only read. Made as a Binding is, also from what is const. nullptr is
-// an absent optional tensor. A temporary, as a number that is written in the call, must live until
-// the execution has ended.
+// The memory of an input, which is only read. It is made as a Binding is, also from const memory
+// and from temporaries. nullptr stands for an optional tensor that is absent, and for a constant. A
+// temporary, such as the number in execute({x, 0.5f, nullptr}, {y}), lives until that statement
+// ends: long enough for an execution on the CPU, but not for Operator::bind or CompileOptions that
+// are kept.
 struct InputBinding : hewn_buffer_binding {
-    // An absent tensor, or a constant.
+    // An optional tensor that is absent, or a constant.
     InputBinding(std::nullptr_t)
         : hewn_buffer_binding{sizeof(hewn_buffer_binding), nullptr, 0, 0} {}
-    // `bytes` bytes, from byte_offset on.
+    // As Binding's constructor with these parameters.
     InputBinding(const void *memory, uint64_t bytes, uint64_t byte_offset = 0)
         : hewn_buffer_binding{sizeof(hewn_buffer_binding), const_cast<void *>(memory), byte_offset,
                               bytes} {}
-    // The same memory.
+    // The memory of this Binding.
     InputBinding(const Binding &binding) : hewn_buffer_binding(binding) {}
+    // All of a container's elements, of a C array or of a number.
     template<class X, std::enable_if_t<detail::held_by<const X>() >= 0, int> = 0>
     InputBinding(const X &memory) : hewn_buffer_binding(detail::bind(memory)) {}
 
-    // What is no input, and why.
+    // Arguments that cannot be inputs. The compiler shows the line with the reason, which is
+    // therefore on the same line as the function's name.
     template<class X, std::enable_if_t<detail::held_by<const X>() == detail::NO_DATA_TYPE, int> = 0>
     InputBinding(const X &) = delete;  // no operator takes double: convert to float
     template<class X, std::enable_if_t<detail::held_by<const X>() == detail::NO_NUMBERS, int> = 0>
-    InputBinding(const X &) = delete;  // due: a container with data(), a C array, {pointer, bytes}
+    // clang-format off
+    InputBinding(const X &) = delete;  // expected: a container with data(), a C array, {pointer, bytes}
+    // clang-format on
 };
 
-// Options of compile().
+// Options of compile(): hewn_compile_options. GPU devices ignore max_threads, parallel_for and
+// parallel_for_context.
 struct CompileOptions {
-    // The table of operators that holds.
+    // The feature level whose types, numbers of dimensions and options are allowed.
     FeatureLevel feature_level = FeatureLevel::NEWEST;
-    std::string variant = {};  // empty: HEWN_VARIANT, else the best
-    int32_t max_threads = 0;   // for the CPU, like parallel_for, which must outlive the operator
-    hewn_parallel_for_fn parallel_for = nullptr;  // nullptr: the library's own pool
-    // Passed to parallel_for.
+    // Forces a variant: code for certain types and a certain target, which is a set of CPU features
+    // or a kind of GPU. It is the name of a variant ("add_f32__x86_64_avx2"), or only that of the
+    // target ("x86_64_avx2"). Empty: the environment variable HEWN_VARIANT forces one in the same
+    // way. If it is not set, hewn picks the variant that is the fastest here.
+    std::string variant = {};
+    // The most threads of an execution. 1: only the calling one; 0: as many as help.
+    int32_t max_threads = 0;
+    // A function of the program's that runs the slices, which are the parts of an execution that
+    // may run in parallel; hewn_parallel_for_fn says what it must do. It must outlive the operator.
+    // nullptr: the library's own threads.
+    hewn_parallel_for_fn parallel_for = nullptr;
+    // Passed to parallel_for. Must outlive the operator.
     void *parallel_for_context = nullptr;
-    // Scales and zero points that never change, one for each input, nullptr for one that is no
-    // constant: {nullptr, scale, nullptr}. They are copied; executions take nullptr for them.
+    // Inputs that never change, usually scales and zero points: one for each input, in order, and
+    // nullptr for an input that is no constant, for example {nullptr, scale, nullptr}. They are in
+    // host memory and are copied by compile(). Executions then take nullptr for them.
     std::vector<InputBinding> constants = {};
 };
 
-// Kinds of devices: hewn_device_kind.
+// The kind of a device: hewn_device_kind.
 enum class DeviceKind : hewn_device_kind {
     CPU = HEWN_DEVICE_CPU,
     CUDA = HEWN_DEVICE_CUDA,
@@ -375,18 +450,19 @@ namespace detail {
 inline hewn_device *handle_of(const Device &device);
 }
 
-// Where operators run. Movable; a moved-from Device is of no use. Programs that stay on the CPU
-// need none.
+// What operators are compiled for and run on. A program that stays on the CPU needs no Device,
+// except to set memory hooks: functions of its own that allocate and free memory for hewn. All
+// constructors and functions that make a Device throw Error.
 class Device {
 public:
-    // A CPU device with its own memory hooks.
+    // A CPU device with the memory hooks of the description, by default with none.
     explicit Device(hewn_cpu_device_desc desc = {sizeof(hewn_cpu_device_desc), nullptr, nullptr,
                                                  nullptr})
         : Device([&](hewn_device **device, hewn_error *error) {
               return hewn_create_cpu_device(&desc, device, error);
           }) {}
-    // On a CUcontext (nullptr: the thread's current one) and a CUstream of it (nullptr: the default
-    // stream).
+    // A CUDA device on the program's CUcontext (nullptr: the calling thread's current one) and a
+    // CUstream of it (nullptr: the default stream). Both must outlive the device and its operators.
     static Device cuda(void *context, void *stream) {
         const hewn_cuda_device_desc desc = {
             sizeof(hewn_cuda_device_desc), context, stream, nullptr, nullptr, nullptr};
@@ -394,7 +470,8 @@ public:
             return hewn_create_cuda_device(&desc, device, error);
         });
     }
-    // On a cl_context and an in-order cl_command_queue of it.
+    // An OpenCL device on the program's cl_context and an in-order cl_command_queue of it, which it
+    // retains.
     static Device opencl(void *context, void *queue) {
         const hewn_opencl_device_desc desc = {
             sizeof(hewn_opencl_device_desc), context, queue, nullptr, nullptr, nullptr};
@@ -402,8 +479,8 @@ public:
             return hewn_create_opencl_device(&desc, device, error);
         });
     }
-    // On an ID3D12Device. queue is an ID3D12CommandQueue for what is executed rather than recorded;
-    // nullptr: one of its own.
+    // A Direct3D 12 device on the program's ID3D12Device. `queue` is an ID3D12CommandQueue for what
+    // is executed and not recorded; nullptr: hewn makes one. Both are retained.
     static Device d3d12(void *device, void *queue = nullptr) {
         const hewn_d3d12_device_desc desc = {
             sizeof(hewn_d3d12_device_desc), device, queue, nullptr, nullptr, nullptr};
@@ -411,20 +488,21 @@ public:
             return hewn_create_d3d12_device(&desc, result, error);
         });
     }
-    // The index-th device of a kind, by default the first (HEWN_ANY_DEVICE), with a context and a
-    // queue of its own. CUDA gets the GPU's primary context, which the CUDA runtime uses as well,
-    // and its default stream.
+    // Opens device number `index` of a kind, for programs without a context and a queue of their
+    // own: hewn_open_device. By default it is the first that can run hewn's kernels. On CUDA it has
+    // the GPU's primary context, which the CUDA runtime uses as well, and the default stream.
     static Device open(DeviceKind kind, uint32_t index = HEWN_ANY_DEVICE) {
         return Device([&](hewn_device **device, hewn_error *error) {
             return hewn_open_device(static_cast<hewn_device_kind>(kind), index, device, error);
         });
     }
 
-    // The C handle.
+    // The handle for hewn.h; nullptr after a move. The Device keeps owning it.
     hewn_device *get() const noexcept { return handle_.get(); }
-    // What it is.
+    // The kind of the device.
     DeviceKind kind() const noexcept { return static_cast<DeviceKind>(hewn_kind_of_device(get())); }
-    // hewn_synchronize.
+    // Waits for all that was enqueued on the device: hewn_synchronize. Throws Error, also for work
+    // that failed.
     void synchronize() const {
         detail::check(
             [&](hewn_error *error) { return hewn_synchronize(detail::handle_of(*this), error); });
@@ -444,7 +522,7 @@ private:
 };
 
 namespace detail {
-// A null handle would mean the CPU, but it is that of a Device that was moved from. Fails.
+// Fails if the Device was moved from. Its handle is null, which hewn.h would take for the CPU.
 inline hewn_device *handle_of(const Device &device) {
     if (!device.get())
         fail({sizeof(hewn_error), HEWN_STATUS_INVALID_ARGUMENT, "device: was moved from"});
@@ -452,10 +530,10 @@ inline hewn_device *handle_of(const Device &device) {
 }
 }  // namespace detail
 
-// Memory of a device, for programs without their own. Movable. The device must outlive it.
+// Memory on a device, for programs that do not allocate their own. The Device must outlive it.
 class DeviceMemory {
 public:
-    // `bytes` bytes, whose contents are not set.
+    // Allocates `bytes` bytes, whose contents are not set: hewn_allocate. Throws Error.
     DeviceMemory(const Device &device, uint64_t bytes)
         : memory_(nullptr, Free{device.get()}), bytes_(bytes) {
         void *memory = nullptr;
@@ -464,22 +542,23 @@ public:
         });
         memory_.reset(memory);
     }
-    // Copy to and from byte `offset` of this memory, after all that was enqueued before, and wait
-    // for the copy.
+    // Copies `bytes` bytes to byte `offset` of this memory, after all that was enqueued before, and
+    // waits for the copy: hewn_write. Throws Error.
     void write(const void *from, uint64_t bytes, uint64_t offset = 0) {
         detail::check([&](hewn_error *error) {
             return hewn_write(memory_.get_deleter().device, get(), offset, from, bytes, error);
         });
     }
-    // As write, in the other direction.
+    // Copies `bytes` bytes from byte `offset` of this memory, after all that was enqueued before,
+    // and waits for the copy: hewn_read. Throws Error.
     void read(void *to, uint64_t bytes, uint64_t offset = 0) const {
         detail::check([&](hewn_error *error) {
             return hewn_read(memory_.get_deleter().device, get(), offset, to, bytes, error);
         });
     }
-    // What hewn_buffer_binding's buffer takes.
+    // What hewn_buffer_binding::buffer takes: a pointer, CUdeviceptr, cl_mem or ID3D12Resource *.
     void *get() const noexcept { return memory_.get(); }
-    // All of it.
+    // All of this memory, to be bound.
     Binding binding() const { return Binding(get(), bytes_); }
 
 private:
@@ -491,7 +570,8 @@ private:
     uint64_t bytes_;
 };
 
-// The machine's devices of a kind; none without a driver.
+// Lists the machine's devices of a kind, for Device::open: hewn_get_device. It is empty if there is
+// no driver.
 inline std::vector<hewn_device_info> devices(DeviceKind kind) {
     std::vector<hewn_device_info> infos;
     hewn_device_info info{};
@@ -502,17 +582,19 @@ inline std::vector<hewn_device_info> devices(DeviceKind kind) {
     return infos;
 }
 
-// An operator with its bindings: hewn_bind. Movable. The operator and the memory must outlive it.
+// An operator with its bindings, which are checked only once. Operator::bind makes it. The
+// Operator, the bound memory and the executor of the options must outlive it.
 class BoundOperator {
 public:
-    // Takes ownership of the handle.
+    // Takes the ownership of a handle of hewn_bind.
     explicit BoundOperator(hewn_bound_operator *bound) : handle_(bound) {}
 
-    // hewn_run. Any thread may call it. Throws Error.
+    // Executes the operator on its bindings: hewn_run. Any thread may call it, but two runs at once
+    // would write the same outputs. Throws Error.
     void run() const {
         detail::check([&](hewn_error *error) { return hewn_run(get(), error); });
     }
-    // The C handle.
+    // The handle for hewn.h; nullptr after a move. The BoundOperator keeps owning it.
     hewn_bound_operator *get() const noexcept { return handle_.get(); }
 
 private:
@@ -524,19 +606,21 @@ private:
     std::unique_ptr<hewn_bound_operator, Destroy> handle_;
 };
 
-// A compiled operator. Movable. Any number of threads may call execute at once.
+// A compiled operator; compile() makes it. Any number of threads may call its functions at once.
 class Operator {
 public:
-    // Takes ownership of the handle.
+    // Takes the ownership of a handle of hewn_compile.
     explicit Operator(hewn_operator *op) : handle_(op) {}
 
-    // hewn_execute, with inputs in the order of the description's members and nullptr for an absent
-    // one. Returns when the output is written, on a GPU once the work is enqueued. Throws Error.
+    // Executes the operator: hewn_execute. Inputs and outputs have the order of the description's
+    // members. nullptr is the input for an optional tensor that is absent and for a constant.
+    // Returns when the outputs are written, and on a GPU when the work is enqueued: then the memory
+    // and this Operator must stay until the work has ended (Device::synchronize). Throws Error.
     void execute(std::initializer_list<InputBinding> inputs, std::initializer_list<Binding> outputs,
                  const hewn_execute_options *options = nullptr) const {
         execute(inputs.begin(), inputs.size(), outputs.begin(), outputs.size(), options);
     }
-    // The same with arrays.
+    // The same with arrays of bindings.
     void execute(const InputBinding *inputs, size_t input_count, const Binding *outputs,
                  size_t output_count, const hewn_execute_options *options = nullptr) const {
         detail::check([&](hewn_error *error) {
@@ -544,13 +628,14 @@ public:
                                 static_cast<uint32_t>(output_count), options, error);
         });
     }
-    // hewn_bind, with bindings as for execute. Throws Error.
+    // Checks bindings once, for many runs: hewn_bind, with arguments as for execute. The bound
+    // memory must outlive the result, so bind no temporaries. Throws Error.
     BoundOperator bind(std::initializer_list<InputBinding> inputs,
                        std::initializer_list<Binding> outputs,
                        const hewn_execute_options *options = nullptr) const {
         return bind(inputs.begin(), inputs.size(), outputs.begin(), outputs.size(), options);
     }
-    // The same with arrays.
+    // The same with arrays of bindings.
     BoundOperator bind(const InputBinding *inputs, size_t input_count, const Binding *outputs,
                        size_t output_count, const hewn_execute_options *options = nullptr) const {
         hewn_bound_operator *bound = nullptr;
@@ -560,7 +645,9 @@ public:
         });
         return BoundOperator(bound);
     }
-    // Records into an open ID3D12GraphicsCommandList: hewn_d3d12_record.
+    // Records the operator, which is compiled for Direct3D 12, into an open
+    // ID3D12GraphicsCommandList of the program's, and submits nothing: hewn_d3d12_record, which
+    // says what must stay until the list has run. Throws Error.
     void record(void *command_list, std::initializer_list<InputBinding> inputs,
                 std::initializer_list<Binding> outputs) const {
         detail::check([&](hewn_error *error) {
@@ -569,9 +656,9 @@ public:
                                      static_cast<uint32_t>(outputs.size()), error);
         });
     }
-    // hewn_operator_variant.
+    // The name of the variant that it runs, such as "add_f32__x86_64_avx2".
     const char *variant() const noexcept { return hewn_operator_variant(get()); }
-    // The C handle.
+    // The handle for hewn.h; nullptr after a move. The Operator keeps owning it.
     hewn_operator *get() const noexcept { return handle_.get(); }
 
 private:
@@ -581,19 +668,39 @@ private:
     std::unique_ptr<hewn_operator, Destroy> handle_;
 };
 
-// hewn_compile for a device; nullptr: the CPU. `tensors` are the operator's in order, the output
-// last, null where one is absent; `attributes` are its first ones, others are 0. Throws Error. The
-// Device object may go before the operator, but what it was made of (memory hooks, a CUDA context
-// and stream) must outlive the operator. Each operator has a description of its own as well, with
-// its compile(), in <hewn/operators.hpp>.
+// Compiles an operator of any type: hewn_compile. Programs usually call the overload for one type
+// of operator, which takes its description. <hewn/operators.hpp> has one for each description:
+//
+//     Operator compile(const AddDesc &desc, const CompileOptions &options = {},
+//                      const Device *device = nullptr);
+//
+// Here the first operator runs the code for AVX2 on at most two threads. The second one runs on a
+// GPU, so its tensors must be in the GPU's memory:
+//
+//     hewn::CompileOptions options;
+//     options.variant = "x86_64_avx2";
+//     options.max_threads = 2;
+//     const hewn::Operator add_avx2 = hewn::compile(hewn::AddDesc{f32, f32, f32}, options);
+//
+//     const hewn::Device gpu = hewn::Device::open(hewn::DeviceKind::CUDA);
+//     const hewn::Operator add_gpu = hewn::compile(hewn::AddDesc{f32, f32, f32}, {}, &gpu);
+//
+// The parameters of this function:
+// - tensors: all tensors of the operator, in the order of its description, the outputs last;
+//   nullptr for an optional tensor that is absent.
+// - device: nullptr is the CPU. The Device object may be destroyed before the operator, but the
+//   memory hooks and the CUDA context and stream that it was made of must outlive the operator.
+// - attributes: the values of the operator's first attributes. Others are 0.
+// - Throws Error.
 inline Operator compile(hewn_operator_type type, const std::vector<const TensorDesc *> &tensors,
                         const CompileOptions &options = {}, const Device *device = nullptr,
                         const std::vector<int32_t> &attributes = {}) {
     std::vector<hewn_tensor_desc> c_descs;
     for (const TensorDesc *tensor : tensors)
         c_descs.push_back(tensor ? tensor->c_desc() : hewn_tensor_desc{});
-    // As the operator's struct: struct_size, which takes the room of a pointer, then the pointers,
-    // then the attributes.
+    // An array of pointer-sized elements with the layout of the operator's struct. Its first
+    // element holds struct_size, the next ones the pointers to the tensors' descriptions, the last
+    // ones the attributes (hewn_operator_info describes it).
     const size_t attribute_bytes = attributes.size() * sizeof(int32_t), behind = 1 + tensors.size(),
                  words = (attribute_bytes + sizeof(void *) - 1) / sizeof(void *);
     std::vector<const hewn_tensor_desc *> desc(behind + words);
@@ -626,16 +733,18 @@ inline const TensorDesc *pointer(const OptionalTensorDesc &desc) { return desc ?
 
 #include <hewn/operators.hpp>
 
-// An operator at a feature level, and its tensors, the outputs last: hewn_get_operator,
+// What a feature level allows for an operator: the results of hewn_get_operator,
 // hewn_get_operator_tensor and hewn_get_operator_attribute.
 struct OperatorInfo : hewn_operator_info {
-    // In order, the outputs last.
+    // In the order of the operator's description, the outputs last.
     std::vector<hewn_operator_tensor_info> tensors;
-    // In the description's order.
+    // In the order of the operator's description.
     std::vector<hewn_operator_attribute_info> attributes;
 };
 
-// The table of operators. Throws Error where the build has no such level.
+// Lists all operators of hewn, with what a feature level allows for each of them. An operator that
+// the level does not have is in the list too, with a max_dimension_count of 0. Throws Error if this
+// build has no such level.
 inline std::vector<OperatorInfo> operators(FeatureLevel feature_level = FeatureLevel::NEWEST) {
     const auto level = static_cast<hewn_feature_level>(feature_level);
     std::vector<OperatorInfo> infos(hewn_operator_count());
@@ -656,7 +765,8 @@ inline std::vector<OperatorInfo> operators(FeatureLevel feature_level = FeatureL
     return infos;
 }
 
-// The targets of this build, in the order of hewn_get_target.
+// Lists the targets of this build, in ascending priority: hewn_get_target. Loads the drivers of
+// GPUs that the build has targets for.
 inline std::vector<hewn_target_info> targets() {
     std::vector<hewn_target_info> infos(hewn_target_count());
     for (uint32_t i = 0; i < infos.size(); i++) {
@@ -666,7 +776,8 @@ inline std::vector<hewn_target_info> targets() {
     return infos;
 }
 
-// The variants of this build, in the order of hewn_get_variant.
+// Lists the variants of this build, in ascending priority of their targets: hewn_get_variant. Loads
+// the drivers of GPUs that the build has variants for.
 inline std::vector<hewn_variant_info> variants() {
     std::vector<hewn_variant_info> infos(hewn_variant_count());
     for (uint32_t i = 0; i < infos.size(); i++) {

@@ -158,7 +158,8 @@ inline Operator compile(const QuantizedLinearMulDesc &desc, const CompileOptions
                    options, device);
 }
 
-// REQUANTIZE: clamp(round((IN - zero point) * scale / output scale) + output zero point), ties to even.
+// REQUANTIZE: clamp(round((IN - zero point) * scale / output scale) + output zero point), ties to
+// even.
 // In C it is hewn_requantize_desc.
 struct RequantizeDesc {
     TensorDesc input_tensor;  // InputTensor

@@ -1,15 +1,17 @@
 #!/usr/bin/env bash
-# aar.sh DIST WORK: the AAR as an application meets it: by prefab's rules, then found and linked by
-# CMake; a program with the static library runs, for ARM under QEMU. musl is in bionic's place, and
-# zig in the NDK's. examples/android is built with it.
+# aar.sh DIST WORK
+#
+# Checks the AAR as an application uses it. It is read by prefab's rules, and then found and linked
+# by CMake. A program with the static library is run, for ARM under QEMU. examples/android is built
+# with it. musl is used instead of Android's bionic, and zig instead of the NDK.
 # shellcheck source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 apt llvm qemu-user-static
 zig=$(zig)/zig
 aar=$(only_file 'hewn-*.aar')
 
-# compiler NAME ARCH: zig as a compiler for it. Unlike the NDK's linker, zig's knows no
-# --exclude-libs.
+# compiler NAME ARCH: makes a command that runs zig as a compiler for the architecture. It drops the
+# option --exclude-libs, which zig's linker does not know.
 compiler() {
     cat >"$work/$2/$1" <<END
 #!/usr/bin/env bash

@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
-# archives.sh DIST WORK: each archive unpacked and used with what it is for. On the systems that run
-# here: CMake, pkg-config and a plain compiler, the shared and the static library, a program that
-# runs: ARM64 under QEMU, musl with its own loader, Windows under Wine. On the others: the link.
+# archives.sh DIST WORK
+#
+# Unpacks each archive and uses it. For systems whose programs can run here, a program is built with
+# CMake, pkg-config and a plain compiler, with the shared and the static library, and run: ARM64
+# under QEMU, musl with its own loader, Windows under Wine. For other systems, a program is only
+# linked.
 # shellcheck source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 shopt -s extglob
@@ -10,7 +13,7 @@ zig=$(zig)/zig
 example=$root/examples/c_quantize
 printed=$'0 100 113 132\n164 228 255 255\nquantize_linear_f32_u8__'
 
-# run WHAT COMMAND...: prints what the example does, whatever the variant that was picked.
+# run WHAT COMMAND...: checks that the command prints the example's output, with any variant.
 run() {
     local output
     output=$("${@:2}" 2>&1) || fail "$1: exit status $?: $output"
@@ -18,15 +21,15 @@ run() {
     echo "ok      $1"
 }
 
-# configured EXAMPLE BUILD PREFIX ARGUMENT...: the example, built against the package by CMake.
+# configured EXAMPLE BUILD PREFIX ARGUMENT...: builds the example with the package, by CMake.
 configured() {
     { cmake -S "$root/examples/$1" -B "$2" -G Ninja -DCMAKE_BUILD_TYPE=Release \
         -DCMAKE_PREFIX_PATH="$3" -DCMAKE_FIND_ROOT_PATH="$3" "${@:4}" && cmake --build "$2"; } \
         >"$2.log" 2>&1 || { tail -n 20 "$2.log" && fail "$2: does not build"; }
 }
 
-# by_cmake SYSTEM PREFIX TOOLCHAIN [RUNNER...]: both libraries by find_package; without a runner
-# linked alone.
+# by_cmake SYSTEM PREFIX TOOLCHAIN [RUNNER...]: uses both libraries by find_package. Without a
+# runner, the program is only linked.
 by_cmake() {
     local system=$1 prefix=$2 library build arguments=()
     if [[ $3 != native ]]; then arguments=(--toolchain "$root/cmake/toolchains/$3.cmake"); fi
@@ -54,21 +57,23 @@ by_pkg_config() {  # SYSTEM PREFIX
     run "$1: pkg-config, everything static" "$program"
 }
 
-by_compiler() {  # WHAT PREFIX RUN COMPILER...: the static library named as a file
+# by_compiler WHAT PREFIX RUN COMPILER...: names the static library as a file.
+by_compiler() {
     local program=$work/$1-compiler
     "${@:4}" -static "$example/main.c" -I"$2/include" "$2/lib/libhewn.a" -o "$program" ||
         fail "$1: the compiler's command"
-    # shellcheck disable=SC2086  # the runner is words
+    # shellcheck disable=SC2086  # the runner may be several words
     run "$1: a compiler's command" $3 "$program"
 }
 
-# zig's linker refuses the option that hides the static library.
+# zig's linker does not know the option that hides the functions of the static library. The CMake
+# package must cope with that.
 by_zig() {  # SYSTEM PREFIX
     CC="$zig cc" configured c_quantize "$work/$1-zig" "$2" -DHEWN_LIBRARY=hewn::hewn_static
     run "$1: CMake with zig" "$work/$1-zig/c_quantize"
 }
 
-# CMake takes no library with an @rpath where it finds no SDK of Apple's.
+# This does not use CMake, which takes no library with an @rpath if it finds no SDK of Apple's.
 for_mac() {  # SYSTEM PREFIX ARCHITECTURE...
     local arch library libc=${zig%/*}/lib/libc
     for arch in "${@:3}"; do
@@ -97,7 +102,8 @@ oldest_glibc() {  # SYSTEM PREFIX
     echo "ok      $1: needs no symbol newer than GLIBC_2.17"
 }
 
-# Its build id is the one in the debug symbols' file, by which a debugger finds it.
+# Checks that the library and the file of its debug symbols have the same build id, by which a
+# debugger finds the file.
 debug_symbols() {  # SYSTEM PREFIX
     local id symbols=$work/debug-$1
     mkdir -p "$symbols"

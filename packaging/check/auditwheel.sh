@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# auditwheel.sh DIST WORK: what auditwheel says of the archives for glibc, packed as a wheel: they
-# are manylinux_2_17's.
+# auditwheel.sh DIST WORK
+#
+# Packs the library of each archive for glibc as a wheel, and checks with auditwheel that it fits
+# manylinux_2_17.
 # shellcheck source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 apt patchelf

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# chroot.sh DIST WORK: on systems made anew. Debian 11, whose glibc is older than this one: a
-# program with the archive's libraries. Debian 12: the Debian packages installed by apt, used,
+# chroot.sh DIST WORK
+#
+# Checks packages on new systems. On Debian 11, whose glibc is older than this system's, a program
+# uses the archive's libraries. On Debian 12, the Debian packages are installed by apt, used and
 # removed.
 # shellcheck source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -11,7 +13,7 @@ system() {  # NAME: a minimal Debian, below WORK
     debootstrap --variant=minbase "$1" "$work/$1" >"$work/$1.log" 2>&1 ||
         skip "no debootstrap of $1: $(tail -1 "$work/$1.log")"
 }
-# inside NAME COMMAND...
+# inside NAME COMMAND...: runs the command in that system.
 inside() {
     chroot "$work/$1" env DEBIAN_FRONTEND=noninteractive HOME=/ \
         PATH=/usr/sbin:/usr/bin:/sbin:/bin "${@:2}"

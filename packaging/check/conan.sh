@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
-# conan.sh DIST WORK: `conan create` of the recipe, from the archives in DIST, static and shared,
-# each with its test package, whose program runs; another compiler and build type take the same
-# binary; packages for the other systems are made; what has no archive is refused.
+# conan.sh DIST WORK
+#
+# Runs `conan create` with the recipe and the archives in DIST, static and shared. The test
+# package's program is run each time. Then it checks that another compiler and build type use the
+# same binary, that packages for the other systems can be made, and that a system without an archive
+# is refused.
 # shellcheck source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 [[ $(uname -m) == x86_64 ]] || skip "the profile is of x86-64"
@@ -9,10 +12,10 @@ command -v g++ >/dev/null || skip "no g++"
 tar -xzf "$(only_file 'hewn-*-conan.tar.gz')" -C "$work"
 recipe=$work/hewn-conan
 export CONAN_HOME=$work/conan2
-# A release's archives are where it was published; these are here.
+# The recipe names the addresses at which a release is published. These archives are in DIST.
 sed -i "s|\"url\": \".*/|\"url\": \"file://$dist/|" "$recipe/conandata.yml"
 conan() { "$root/packaging/python.sh" -m conans.conan "$@"; }
-# quietly WHAT COMMAND...
+# quietly WHAT COMMAND...: runs the command, and shows its output only if it fails.
 quietly() {
     "${@:2}" >"$work/log" 2>&1 || { tail -20 "$work/log"; fail "$1"; }
     echo "ok      conan: $1"
@@ -27,7 +30,7 @@ done
 quietly "another compiler and build type take the same binary" \
     conan install --no-remote --requires "$distribution/$version" -s build_type=Debug -s compiler=clang \
     -s compiler.version=14 -s compiler.libcxx=libstdc++11 --output-folder "$work/install"
-# of SYSTEM ARGUMENT...: the package for another system, if its archive is in DIST.
+# of SYSTEM ARGUMENT...: makes the package for another system, if its archive is in DIST.
 of() {
     compgen -G "$dist/hewn-$version-$1.*" >/dev/null || return 0
     quietly "package for $1" create --test-folder= "${@:2}"

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# deb.sh DIST WORK: the Debian packages by lintian; what they install, used from another folder.
-# chroot.sh installs them.
+# deb.sh DIST WORK
+#
+# Checks the Debian packages with lintian, and uses their files from another folder. chroot.sh
+# installs the packages.
 # shellcheck source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 apt lintian man-db mandoc fish zsh

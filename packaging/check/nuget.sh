@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
-# nuget.sh DIST WORK: NuGet's client installs the package; Mono's xbuild takes its targets, which
-# copy the DLL of the platform and refuse others; a C program is compiled and linked from it, and
-# runs under Wine where that can be had.
+# nuget.sh DIST WORK
+#
+# Installs the package with NuGet's client. Mono's xbuild evaluates its targets, which must copy the
+# platform's DLL and refuse other platforms. A C program is compiled and linked with the package,
+# and run under Wine if that can be installed.
 # shellcheck source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 apt nuget mono-xbuild g++-mingw-w64-x86-64
 package=$(only_file "$distribution.$version.nupkg")
-# The client's cache would give an earlier package of the same version. -Source: from nowhere else.
+# Without -NoCache, the client could take an earlier package of the same version from its cache.
+# -Source keeps it from looking elsewhere.
 cp "$package" "$work/"
 HOME=$work nuget install "$distribution" -Source "$work" -OutputDirectory "$work/packages" -NoCache \
     >"$work/log" 2>&1 || { cat "$work/log" && fail "nuget install"; }

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# only.sh DIST WORK: scripts/release.sh --only makes the same wheels and archive as a whole release,
-# and nothing else; what it cannot make it refuses before it builds anything.
+# only.sh DIST WORK
+#
+# Checks that scripts/release.sh --only makes the same wheels and archive as a whole release and
+# nothing else, and that it refuses wrong arguments before it builds anything.
 # shellcheck source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 release=$root/scripts/release.sh

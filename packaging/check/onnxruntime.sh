@@ -1,14 +1,20 @@
 #!/usr/bin/env bash
-# onnxruntime.sh DIST WORK: the wheel of the execution provider where there is no compiler: the
-# lines of docs/onnxruntime.md run a model, with nodes on hewn as ONNX Runtime's own record says;
-# what auditwheel says of the wheels; hewn-kernels[onnxruntime,tune]; ARM64 by QEMU. With ONNX
-# Runtime's headers in the folder HEWN_ONNXRUNTIME_INCLUDE: examples/onnxruntime with the DLL in
-# Microsoft's library, under Wine.
+# onnxruntime.sh DIST WORK
+#
+# Checks the wheels of the execution provider:
+#
+# - auditwheel must accept them.
+# - In an environment without a compiler, the lines of docs/onnxruntime.md run a model. ONNX
+#   Runtime's own record must say that hewn has nodes.
+# - pip must be able to install hewn-kernels[onnxruntime,tune].
+# - The wheel for ARM64 is used under QEMU.
+# - If HEWN_ONNXRUNTIME_INCLUDE names a folder with ONNX Runtime's headers, examples/onnxruntime
+#   runs under Wine, with the provider's DLL in Microsoft's build of ONNX Runtime.
 # shellcheck source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 module=onnxruntime_ep_hewn tests=$root/bindings/onnxruntime/tests
 
-# wheel PLATFORM: of dist/.
+# wheel PLATFORM: prints the provider's wheel in DIST.
 wheel() { only_file "${wheel_name}_onnxruntime-$version-py3-none-*$1.whl"; }
 
 audit() {
@@ -22,7 +28,8 @@ audit() {
     done
 }
 
-# A virtual environment of its own, ONNX Runtime as the registry has it, no compiler on the PATH.
+# Uses the wheel in a new virtual environment, with ONNX Runtime from the registry and without a
+# compiler on the PATH.
 use() {
     local said
     python3 -m venv "$work/venv"
@@ -38,15 +45,16 @@ use() {
     echo "ok      the lines of docs/onnxruntime.md: $(tail -1 <<<"$said")"
 }
 
-# hewn-kernels[onnxruntime,tune] brings the provider and the tuner, only from DIST: what others
-# make was fetched before, and there is no index.
+# Checks that hewn-kernels[onnxruntime,tune] brings the provider and the tuner from DIST. The
+# packages of others are downloaded before, and no index is used.
 extra() {
     local pip=("$work/venv/bin/pip" --quiet --disable-pip-version-check --no-input)
     local for_it=(--only-binary ":all:" --python-version 3.13 --platform manylinux_2_28_x86_64
         --platform manylinux_2_17_x86_64 --platform manylinux2014_x86_64)
     "${pip[@]}" download "${for_it[@]}" --dest "$work/others" "$newest" numpy ||
         skip "ONNX Runtime cannot be had"
-    # `pip install` compares what packages require with the Python that runs it, not with this one.
+    # Without --ignore-requires-python, pip would compare the packages' requirements with the Python
+    # that runs it, and not with the one in --python-version.
     "${pip[@]}" --isolated install "${for_it[@]}" --ignore-requires-python --no-index \
         --find-links "$dist" --find-links "$work/others" --target "$work/extra" \
         "${distribution}[onnxruntime,tune]" ||
@@ -57,7 +65,8 @@ extra() {
     echo "ok      ${distribution}[onnxruntime,tune]"
 }
 
-# The DLL in Microsoft's library: the example's program, on the model of use().
+# Runs the example's program under Wine, with the provider's DLL in Microsoft's build of ONNX
+# Runtime and the model of use().
 use_under_wine() {
     local headers=${HEWN_ONNXRUNTIME_INCLUDE:-} said
     if [[ ! -f $headers/onnxruntime_c_api.h ]]; then
@@ -83,8 +92,8 @@ use_under_wine() {
     echo "ok      Windows, under Wine: $(tail -1 <<<"$said")"
 }
 
-# unpacked ARCH PACKAGE FILES: Debian 13's files of a package and what it needs, not configured; of
-# it those debs alone that FILES match.
+# unpacked ARCH PACKAGE FILES: unpacks a package of Debian 13 and the packages that it needs,
+# without configuring them. Only packages that match FILES are unpacked.
 unpacked() {
     debootstrap --foreign --arch="$1" --variant=minbase --include="$2" trixie "$work/$1" \
         >"$work/$1.log" 2>&1 || skip "no debootstrap of trixie: $(tail -1 "$work/$1.log")"
@@ -93,7 +102,8 @@ unpacked() {
     done
 }
 
-# On ARM64 by QEMU, of Debian 13: ONNX Runtime's library needs 10 or newer.
+# Uses the wheel on ARM64 in QEMU. ONNX Runtime's library needs QEMU 10 or newer, which Debian 13
+# has.
 use_on_arm() {
     local said
     if ((EUID != 0)); then echo "skipped ARM64: debootstrap takes root" && return; fi
@@ -114,7 +124,7 @@ use_on_arm() {
     }
     said=$(emulated -c 'import os; os.chdir("/opt"); exec(open("lines.py").read())')
     [[ $said == *"('HewnExecutionProvider', 'QLinearAdd'): 1"* ]] || fail "ARM64: $said"
-    # With all kernels: ONNX's node tests.
+    # If the wheel has all kernels, ONNX's node tests are run too.
     if grep --quiet quantize_linear_f16_i16__ "$work/arm64/opt/site/$module"/*.so; then
         said=$(emulated /opt/tests/nodes_test.py) || fail "ARM64: $said"
     fi

@@ -38,7 +38,7 @@ endif()
 
 
 def read(path, required, optional=()):
-    """Prefab's reader of JSON refuses keys that it does not know."""
+    """Reads a JSON file. As in prefab, unknown keys are an error."""
     value = json.loads(path.read_text(encoding="utf-8"))
     unknown, missing = set(value) - {*required, *optional}, set(required) - set(value)
     if unknown or missing:
@@ -47,7 +47,7 @@ def read(path, required, optional=()):
 
 
 def unusable(abi, library, wanted):
-    """Why an application cannot use a library, or ''."""
+    """Why an application cannot use the library. Empty if it can."""
     if abi["abi"] != wanted.abi:
         return f"is for {abi['abi']}"
     if wanted.api < max(abi["api"], 21):
@@ -61,6 +61,7 @@ def unusable(abi, library, wanted):
 
 
 def libraries(module, info):
+    """Yields (library, abi.json) for each library of a module."""
     for folder in sorted((module / "libs").iterdir()):
         abi = read(folder / "abi.json", ("abi", "api", "ndk", "stl"), ("static",))
         if abi["abi"] not in TRIPLES or abi["stl"] not in STLS:
@@ -73,6 +74,7 @@ def libraries(module, info):
 
 
 def cmake_target(package, module, wanted):
+    """The CMake code of a module's target."""
     info = read(module / "module.json", (), ("export_libraries", "library_name", "android"))
     found = [(library, unusable(abi, library, wanted)) for library, abi in libraries(module, info)]
     usable = [library for library, reason in found if not reason]
@@ -92,7 +94,8 @@ def cmake_target(package, module, wanted):
 
 
 def unpacked(aar, to):
-    """The prefab/ of an AAR; what the Android Gradle plugin refuses is refused."""
+    """Unpacks an AAR, and returns its folder prefab/. Refuses an AAR that the Android Gradle plugin
+    would refuse."""
     shutil.rmtree(to, ignore_errors=True)
     with zipfile.ZipFile(aar) as packed:
         names = packed.namelist()

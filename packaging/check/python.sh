@@ -1,15 +1,18 @@
 #!/usr/bin/env bash
-# python.sh DIST WORK: Python's wheels where they are used, with the package's own tests: by each
-# Python of this machine that has a wheel; in Debian 13, whose Python is 3.13, on x86-64 in a chroot,
-# on ARM64 by QEMU; by Windows's Pythons 3.10, 3.11 and 3.12 under Wine. Takes minutes.
+# python.sh DIST WORK
+#
+# Runs the Python package's own tests with its wheels: with each Python of this machine that has a
+# wheel; in Debian 13, whose Python is 3.13, on x86-64 in a chroot and on ARM64 under QEMU; and with
+# Python 3.10, 3.11 and 3.12 for Windows under Wine. It takes minutes.
 # shellcheck source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 source "$root/packaging/interpreters.sh"
-# The wheels of others that the tests need, with versions; NumPy is what the Python has.
+# The other packages that the tests need, with versions. NumPy is not among them: each Python gets
+# one that fits.
 mapfile -t wanted < <(sed -nE 's/^((pytest|iniconfig|pluggy|Pygments|hypothesis|'\
 'sortedcontainers|packaging)==[^ ]+).*/\1/p' "$root/bindings/python/requirements.txt")
 
-# This machine's Pythons, for wheels of this machine.
+# Tests the wheels for this machine with its Pythons.
 here() {
     local tag known python at wheel said tools
     for tag in cp310-cp310:3.10 cp311-cp311:3.11 cp312-abi3:3.1{2,3,4,5} cp313-cp313t:3.13t; do
@@ -32,7 +35,7 @@ here() {
     done
 }
 
-# Debian's packages, unpacked and not configured, which Python does not need.
+# Unpacks Debian's packages. They are not configured, which Python does not need.
 unpacked() {  # ARCH
     debootstrap --foreign --arch="$1" --variant=minbase \
         --include=python3-numpy,python3-pytest,python3-hypothesis trixie "$work/$1" \
@@ -40,7 +43,7 @@ unpacked() {  # ARCH
     for deb in "$work/$1"/var/cache/apt/archives/*.deb; do
         dpkg-deb --extract "$deb" "$work/$1"
     done
-    # What the packages of BLAS would link when they are configured.
+    # The packages of BLAS would make links to these files when they are configured.
     mapfile -t blas < <(find "$work/$1/usr/lib" -path '*/blas/*' -o -path '*/lapack/*')
     cp -a "${blas[@]}" "$work/$1/usr/lib/$2/"
 }
@@ -58,7 +61,8 @@ tests() {  # ARCH TRIPLET PLATFORM COMMAND...: runs them with the command before
     echo "ok      $platform: $(tail -1 <<<"$said")"
 }
 
-# CPython for Windows as a package has it. NumPy 2 calls what Wine 8 has not, as does Python's _wmi.
+# Tests with CPython for Windows, which a package on PyPI has. NumPy 2 and Python's module _wmi call
+# functions that Wine 8 does not have, so NumPy 1 is used and _wmi is deleted.
 windows() {  # VERSION TAG
     local wheel said at=$work/windows-$1 number=${1/./}
     wheel=$(compgen -G "$dist/$wheel_name-$version-$2-win_amd64.whl") ||
@@ -77,7 +81,7 @@ windows() {  # VERSION TAG
     cp -r "$root/bindings/python/tests" "$at/tests"
     said=$(cd "$at" && "$root/tests/support/run-wine.sh" python.exe -B -m pytest -q \
         -p no:cacheprovider -p no:faulthandler "${files[@]/#\/opt\//}" < <(:) 2>&1 |
-        tr -d '\r') ||  # /dev/null is no handle to it
+        tr -d '\r') ||  # the input is an empty pipe, as Python cannot use /dev/null there
         fail "Windows, $1: $(tail -30 <<<"$said")"
     echo "ok      Windows, $1: $(tail -1 <<<"$said")"
 }
@@ -98,7 +102,7 @@ windows 3.12 cp312-abi3
 if [[ ! -e $(compgen -G "$dist/*manylinux_2_17_aarch64.whl") ]]; then
     skip "no wheel for ARM64 here: scripts/release.sh without --quick makes it"
 fi
-files=(/opt/tests/test_operators.py /opt/tests/test_errors.py)  # others take long
+files=(/opt/tests/test_operators.py /opt/tests/test_errors.py)  # the others take too long in QEMU
 emulated() {
     cp /usr/bin/qemu-aarch64-static "$work/arm64/usr/bin/"
     inside arm64 /usr/bin/qemu-aarch64-static "$@"

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# reproducible.sh DIST WORK: the same sources in another folder, whose name has a space, give the
-# same files, of each form: scripts/release.sh --quick here and there. Takes a quarter of an hour.
+# reproducible.sh DIST WORK
+#
+# Checks that packages are reproducible. It runs scripts/release.sh --quick here and in a clone,
+# whose folder's name has a space, and compares all files. It takes a quarter of an hour.
 # shellcheck source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 cd "$root"

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# sums.sh DIST WORK: SHA256SUMS is of every file in DIST; the bill of materials is valid and has
-# their hashes.
+# sums.sh DIST WORK
+#
+# Checks that SHA256SUMS has the hash of every file in DIST, and that the bill of materials is valid
+# and has the same hashes.
 # shellcheck source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 cd "$dist"

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# vcpkg.sh DIST WORK: the port, run with stand-ins for vcpkg's functions, from the archives in DIST;
-# examples/add is built against what it installs, statically and dynamically. vcpkg itself is not
-# here.
+# vcpkg.sh DIST WORK
+#
+# Runs the vcpkg port with the archives in DIST, and builds examples/add with the files that it
+# installs, statically and dynamically. vcpkg itself is not available here, so
+# check/vcpkg/vcpkg.cmake has stand-ins for its functions.
 # shellcheck source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 [[ $(uname -m) == x86_64 ]] || skip "the triplet is of x86-64"

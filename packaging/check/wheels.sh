@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# wheels.sh DIST WORK: Python's wheels on the stable ABI keep to it, and all to the Linux that their
-# names say; pip takes each for its platform and Python. Each whose Python is on this machine is
-# installed in an environment of its own, where it verifies its kernels; python.sh runs the
-# package's tests. hewn-tune, from its wheel, unpacks its source, which sets itself up.
+# wheels.sh DIST WORK
+#
+# Checks the wheels of the Python package. Those for the stable ABI must use nothing else, and all
+# must fit the Linux that their names say. pip must accept each for its platform and Python. A wheel
+# whose Python is on this machine is installed in a new environment, where it verifies its kernels.
+# (python.sh runs the package's tests.) Then hewn-tune is installed from its wheel and started.
 # shellcheck source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 source "$root/packaging/interpreters.sh"
@@ -17,7 +19,7 @@ on_the_stable_abi() {  # WHEEL
     [[ $said == *"0 ABI version mismatches and 0 ABI violations"* ]] || fail "$1: abi3audit: $said"
 }
 
-# use WHEEL VERSION PYTHON: in an environment where nothing else is but NumPy.
+# use WHEEL VERSION PYTHON: uses the wheel in an environment that has only NumPy besides.
 use() {
     local said at=$work/use-$2
     "$3" -m venv "$at"
@@ -26,7 +28,8 @@ use() {
     "$at/bin/pip" install --quiet --disable-pip-version-check --no-input --no-deps --no-index "$1"
     said=$(cd "$work" && env -i "PATH=$at/bin" "$at/bin/python" -m hewn verify) ||
         fail "Python $2: $said"
-    # A free-threaded Python turns the GIL on, with a warning, for what does not say it needs none.
+    # A free-threaded Python turns the GIL on, with a warning, for a module that does not say that
+    # it works without.
     if [[ $2 == *t ]]; then
         "$at/bin/python" -W error -c 'import hewn, sys; sys.exit(sys._is_gil_enabled())' ||
             fail "Python $2: the extension turns the GIL on"
@@ -34,7 +37,8 @@ use() {
     echo "ok      Python $2: $(tail -1 <<<"$said")"
 }
 
-# at_hand PYTHON-TAG: the oldest version that the wheel is for and that is here, if any.
+# at_hand PYTHON-TAG: prints the oldest version of Python for which the wheel is and which this
+# machine has, if there is one.
 at_hand() {
     local known versions
     versions=("$(version_of_tag "$1")")

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""xcframework.py XCFRAMEWORK: what Xcode reads in it, a line for each slice and architecture:
-TRIPLE, ARCH, LIBRARY and HEADERS, with tabs between them. The triple has the oldest system that the
-Package.swift beside it names."""
+"""Reads an XCFramework as Xcode does: xcframework.py XCFRAMEWORK
+
+Prints a line for each slice and architecture, with tabs between the fields: TRIPLE, ARCH, LIBRARY
+and HEADERS. The triple has the oldest system, which the Package.swift next to the XCFramework
+names."""
 
 import pathlib
 import plistlib
 import re
 import sys
 
-FIRST_ARM_SIMULATOR = "14.0"  # no Mac with a chip of Apple's simulates an older one
+FIRST_ARM_SIMULATOR = "14.0"  # Macs with Apple's chips simulate no older system
 
 
 def triple(library, arch, oldest):

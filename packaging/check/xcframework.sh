@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# xcframework.sh DIST WORK: every slice of the XCFramework has all functions, and a program that
-# includes its header as a module links with it, by lld for the oldest system that Package.swift
-# names, without a warning. Xcode is not here, nor Apple's SDK: zig's headers and libSystem of macOS
-# are in their place, and stand-ins for Foundation and libobjc.
+# xcframework.sh DIST WORK
+#
+# Checks that every slice of the XCFramework has all functions. A program that includes the header
+# as a module must link with each slice without a warning, by lld, for the oldest system that
+# Package.swift names. Neither Xcode nor Apple's SDK is available here. Instead, zig's headers and
+# its libSystem of macOS are used, with stand-ins for Foundation and libobjc.
 # shellcheck source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 apt clang lld llvm unzip
@@ -15,7 +17,7 @@ for name in Package.swift "$distribution.podspec.json"; do
         fail "$name has another checksum"
 done
 
-# stand_in NAME INSTALL-NAME SYMBOL...: a library's text-based stub for $target.
+# stand_in NAME INSTALL-NAME SYMBOL...: writes a text-based stub of a library for $target.
 stand_in() {
     mkdir -p "$(dirname "$1")"
     printf -- "--- !tapi-tbd\ntbd-version: 4\ntargets: [ %s ]\ninstall-name: '%s'\nexports:\n" \
@@ -38,7 +40,7 @@ while IFS=$'\t' read -r triple arch library headers; do
     [[ -z $missing ]] || fail "$triple has not $missing"
     sdk=$work/sdk-$triple target=$arch-$(sed 's/.*-apple-//; s/[0-9.]//g' <<<"$triple")
     stand_ins
-    # Foundation comes by the module map, as it does in Xcode.
+    # Foundation is linked because the module map says so, as in Xcode.
     clang --target="$triple" -fmodules -fmodules-cache-path="$work/modules" -I"$headers" \
         -nostdlibinc -idirafter "$zig/include/any-macos-any" \
         "$root/tests/api/c_api_test.c" "$library" \

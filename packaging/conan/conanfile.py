@@ -1,5 +1,5 @@
-"""hewn's release archives as a Conan 2 package. The library's boundary is C, so that one binary
-serves every compiler and build type."""
+"""Makes a Conan 2 package of hewn's release archives. The library's interface is C, so one binary
+serves all compilers and build types."""
 
 import os
 

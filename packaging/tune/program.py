@@ -1,6 +1,7 @@
 """hewn-tune: tunes hewn's kernels for this machine's chip (docs/tuning.md). The first call unpacks
-the source of this version, which the package has, into ./hewn_kernels-<version>; that folder keeps
-the build and the search, which the next call continues. The options are those of its tune.sh."""
+hewn's source, which this package contains, into ./hewn_kernels-<version>. That folder keeps the
+build and the state of the search, so the next call continues it. The options are those of
+tune.sh."""
 
 import os
 import pathlib

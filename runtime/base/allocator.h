@@ -1,4 +1,5 @@
-// The device's memory hooks.
+// The allocator of a device: the program's hooks for memory, or the C library's. Everything that a
+// device, an operator or a bound operator owns on the host comes from it.
 #pragma once
 
 #include <hewn/hewn.h>
@@ -10,8 +11,9 @@ struct Allocator {
     hewn_deallocate_fn deallocate_hook;
     void *context;
 
-    // `count` zeroed objects, and as many zeroed bytes behind them; null: no memory. For types that
-    // need no construction or destruction.
+    // Allocates `count` objects and `bytes_behind` bytes directly after them, all filled with
+    // zeros. Returns null if there is no memory. T must need no constructor and no destructor. The
+    // caller gives the memory back with deallocate().
     template<class T>
     T *allocate(size_t count = 1, size_t bytes_behind = 0) const {
         const size_t bytes = count * sizeof(T) + bytes_behind;
@@ -19,6 +21,7 @@ struct Allocator {
         if (memory) __builtin_memset(memory, 0, bytes);
         return static_cast<T *>(memory);
     }
+    // Frees memory of this allocator; ignores null.
     void deallocate(void *memory) const {
         if (memory) deallocate_hook(context, memory);
     }

@@ -1,4 +1,4 @@
-// Conversions between floats and their bits.
+// Conversions between a float and the 32 bits that represent it.
 #pragma once
 
 #include <cstdint>

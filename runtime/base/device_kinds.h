@@ -1,12 +1,13 @@
-// What the kinds of devices are called, in messages and on the command line, which includes this
-// too.
+// The names of the kinds of devices, for messages of the library and for the command line, which
+// also includes this file.
 #pragma once
 
 #include <hewn/hewn.h>
 
 namespace hewn {
 
-// Arrays: pointers would each need a relocation in every program, 24 bytes.
+// The members are arrays, because pointers would need relocations in every program: 24 bytes for
+// each pointer.
 struct DeviceKindNames {
     hewn_device_kind kind;
     char word[8];       // "cuda", as in hewn_create_cuda_device and --device cuda
@@ -23,7 +24,8 @@ inline constexpr DeviceKindNames kDeviceKinds[] = {
 
 constexpr int kDeviceKindCount = int(sizeof kDeviceKinds / sizeof *kDeviceKinds);
 
-// Each kind is its index; the CPU's for a number that is no kind.
+// Returns the names of a kind; those of the CPU if `kind` is not a kind of device. A kind is its
+// index in kDeviceKinds.
 constexpr const DeviceKindNames &names_of(hewn_device_kind kind) {
     return kDeviceKinds[kind > 0 && kind < kDeviceKindCount ? kind : 0];
 }

@@ -1,3 +1,5 @@
+// Writes messages to hewn_error. A message is one line of valid UTF-8, whatever it quotes, and is
+// cut at a whole character if it is too long.
 #include "error.h"
 
 #include <cstdarg>
@@ -8,7 +10,7 @@ namespace hewn {
 
 namespace {
 
-// The bytes of the UTF-8 character that begins at `text`; 0: none does.
+// Returns how many bytes the UTF-8 character at `text` has; 0 if no valid character begins there.
 int character_bytes(const char *text) {
     const auto byte = [&](int i) { return uint8_t(text[i]); };
     const uint8_t first = byte(0);
@@ -18,21 +20,21 @@ int character_bytes(const char *text) {
     for (int i = 1; i < bytes; i++) {
         if ((byte(i) & 0xc0) != 0x80) return 0;
     }
-    // Characters that have a shorter form, surrogates, and those beyond the last one.
+    // Overlong encodings, surrogates and numbers above the last character are not valid.
     const bool none = (first == 0xe0 && byte(1) < 0xa0) || (first == 0xed && byte(1) > 0x9f) ||
                       (first == 0xf0 && byte(1) < 0x90) || (first == 0xf4 && byte(1) > 0x8f);
     return none ? 0 : bytes;
 }
 
-// U+0000 to U+001F and U+007F to U+009F.
+// Control characters are U+0000 to U+001F and U+007F to U+009F.
 bool is_control(const char *character, int bytes) {
     const uint8_t last = uint8_t(character[bytes - 1]);
     return bytes == 1 ? last < 0x20 || last == 0x7f
                       : bytes == 2 && uint8_t(character[0]) == 0xc2 && last < 0xa0;
 }
 
-// Makes a message one line of UTF-8 without control characters, whatever it quotes: an environment
-// variable or a driver.
+// Replaces invalid bytes and control characters. A message may quote an environment variable or
+// text of a driver, which can contain anything.
 void clean(char *message) {
     for (char *c = message; *c;) {
         const int bytes = character_bytes(c);
@@ -43,7 +45,8 @@ void clean(char *message) {
     }
 }
 
-// Ends a message before the character that its memory had no room for.
+// Removes the incomplete character at the end of a message that was cut. `length` is the message's
+// length in bytes, at least 4.
 void end_before_cut(char *message, size_t length) {
     size_t first = length - 1;
     while (first > length - 4 && (uint8_t(message[first]) & 0xc0) == 0x80) first--;
@@ -59,7 +62,7 @@ hewn_status fail(hewn_error *error, hewn_status status, const char *format, ...)
         va_start(arguments, format);
         const int length = vsnprintf(error->message, sizeof error->message, format, arguments);
         va_end(arguments);
-        if (length < 0) error->message[0] = 0;  // it cannot be written
+        if (length < 0) error->message[0] = 0;  // the format cannot be written
         if (length >= int(sizeof error->message))
             end_before_cut(error->message, sizeof error->message - 1);
         clean(error->message);

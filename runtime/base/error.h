@@ -1,18 +1,21 @@
-// How a refused call reports: a status, and a message in the caller's hewn_error.
+// How a call that fails reports its error: by a status, and by a message in the caller's
+// hewn_error.
 #pragma once
 
 #include <hewn/hewn.h>
 
 namespace hewn {
 
-// Fills in `error`, if it is not null and of a known size. Returns `status`.
+// Writes the status and the formatted message to `error`, unless it is null or its struct_size is
+// too small. Returns `status`.
 #if defined(__GNUC__)
 __attribute__((format(printf, 3, 4), cold))
 #endif
 hewn_status
 fail(hewn_error *error, hewn_status status, const char *format, ...);
 
-// Fails with what is wrong with a tensor of an operator. Their names begin the message.
+// Reports an error of one tensor of an operator. The message begins with the names of the operator
+// and the tensor, and `rule` says what is wrong. Returns `status`.
 struct TensorFailure {
     hewn_error *error;
     hewn_status status;
@@ -27,6 +30,6 @@ struct TensorFailure {
 
 }  // namespace hewn
 
-// Evaluates a status, and returns it from the enclosing function if it is not OK.
+// Evaluates a status and, if it is not OK, returns it from the enclosing function.
 #define HEWN_CHECK(expression) \
     if (const hewn_status status = (expression); status != HEWN_STATUS_OK) return status

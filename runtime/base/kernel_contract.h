@@ -1,50 +1,61 @@
-// What generators and runtime must agree on besides the kernels' types and the order of most of
-// their arguments. Both include it.
+// Numbers and structs on which the generators and the runtime must agree. They must also agree on
+// the types and the order of a kernel's arguments, most of which are not here. Both include this
+// file; generators include no other file of the runtime.
 #pragma once
 
 namespace hewn {
 
-// The forms `repeating` take rows of at least kRepeatingLanes elements and read as many parameters,
-// which repeat along the row after a divisor of kRepeatingPeriod elements.
+// The forms `repeating` take rows of at least kRepeatingLanes elements. They read kRepeatingLanes
+// scales and zero points and reuse them for the whole row. So the parameters must repeat along the
+// row, with a period that divides kRepeatingPeriod elements.
 constexpr int kRepeatingLanes = 16, kRepeatingPeriod = 8;
 
-// The forms `blocks` take rows of blocks of kLeastBlock << shift elements that share parameters. A
-// row has a multiple of kBlocksTogether blocks, and kLongestBlockRow elements at most.
+// The forms `blocks` take rows of blocks. A block has kLeastBlock << shift elements, which share
+// one scale and zero point. The number of blocks in a row is a multiple of kBlocksTogether, and a
+// row has at most kLongestBlockRow elements.
 constexpr int kLeastBlock = 16, kBlocksTogether = 8, kLongestBlockRow = 4096;
 
-// A transposition goes by squares with this many bytes in a row, a vector of SSE and NEON. A tile
-// has the rows of one square and the columns of one or several (the kernel's `bytes`).
+// A transposition works on squares whose rows have this many bytes: one vector of SSE or NEON. A
+// tile has the rows of one square, and the columns of one or several squares (the kernel's
+// `bytes`).
 constexpr int kSquareBytes = 16;
 
-// Bytes of the widest tensor that is taken by words in one step of a GPU's forms `dense` and
-// `runs`: one access, so that neighbouring threads' accesses meet.
+// In one step of the GPUs' forms `dense` and `runs`, a thread accesses this many bytes of the
+// widest tensor that it takes by words. It does so in one access, so that the accesses of
+// neighbouring threads join.
 constexpr int kGpuStepBytes = 16;
 
-// Elements of every tensor in such a step.
+// The number of elements in such a step, which is the same for every tensor.
 constexpr int gpu_step_elements(int widest_bytes) { return kGpuStepBytes / widest_bytes; }
 
-// Dimensions that a GPU's form `strided` takes, and those of its specialisation for what real
-// layouts merge to. The form `runs` takes as few where rows are whole steps, and kContiguousGpuRank
-// where its tensors by words are contiguous. Tensors that vary, the output among them, which is the
-// last.
+// The limits of the GPUs' forms:
+//   - kGpuRank: the dimensions that the form `strided` takes.
+//   - kFewGpuDimensions: the dimensions that a specialisation of `strided` takes. Most real layouts
+//     merge to so few. The form `runs` takes as many if its rows are whole steps.
+//   - kContiguousGpuRank: the dimensions that `runs` takes if its tensors by words are contiguous.
+//   - kGpuOperands: the tensors that vary with the element, the output included, which is the last.
 constexpr int kGpuRank = 8, kFewGpuDimensions = 3, kContiguousGpuRank = 2, kGpuOperands = 4;
 
-// The form `ranges` writes so many numbers for each of two sides, how far elements reach below 0
-// and above it: those of one block of threads each. `parameters` reads sets of them.
+// The form `ranges` finds how far the elements reach below 0 and above it. For each of the two
+// sides it writes kGpuRangeBlocks numbers, one for each block of threads. Each launch writes such a
+// set, and the form `parameters` reads all sets.
 constexpr int kGpuRangeBlocks = 256;
 
-// The scalar arguments of `strided` and `runs`, innermost dimension first: how many elements there
-// are, of `runs` steps, what takes an element's index apart (the sizes, and for each a division's
-// multiplier and shift) and what puts it together again for each tensor, and how many dimensions
-// are in use.
+// The scalar arguments of the forms `strided`, `runs` and `ranges`, the innermost dimension first:
+//   - count: the number of elements; for `runs` the number of steps.
+//   - rank: the number of dimensions in use.
+//   - size, multiplier, shift: what splits an element's index into one index for each dimension.
+//     Multiplier and shift replace the division by the size (gpu/division.h).
+//   - stride: what turns these indices into the element's offset in each tensor.
 template<class Int32, class UInt32>
 struct StridedScalars {
     Int32 count, rank;
     UInt32 size[kGpuRank], multiplier[kGpuRank], shift[kGpuRank], stride[kGpuOperands][kGpuRank];
 };
 
-// Calls visit(scalar, name, index...) for those that a kernel of so many varying tensors has, in
-// their order. The last dimension has no division: its index is what the others leave.
+// Calls visit(scalar, name, index...) for each scalar of a kernel with `operands` varying tensors,
+// in the order of the kernel's arguments. The last dimension needs no division: its index is what
+// remains after the others.
 template<class Scalars, class Visit>
 constexpr void for_each_strided_scalar(Scalars &scalars, int operands, const Visit &visit) {
     visit(scalars.count, "count");

@@ -1,6 +1,6 @@
-// Finds the name that a mistyped one was meant to be, for messages such as "did you mean
-// x86_64_avx2?". Used by the library for targets and variants, and by the command line for all
-// other names. Allocates nothing.
+// Finds the name that was probably meant by a mistyped one, for messages such as "did you mean
+// x86_64_avx2?". The library uses it for targets and variants, the command line for all other
+// names. It allocates nothing.
 #pragma once
 
 #include <algorithm>
@@ -12,17 +12,18 @@ namespace hewn {
 
 class Nearest {
 public:
-    // Neither `given` nor a name is copied.
+    // `given` and the names are not copied, so they must outlive the object.
     explicit Nearest(const char *given)
         : given_(given),
           length_(std::strlen(given)),
           distance_(length_ < 2 ? 0 : std::max<size_t>(length_ / 4, 1)) {}
 
+    // Compares one more name with the given one.
     void consider(const char *name) {
         const size_t length = std::strlen(name);
         if (length_ == 0 || length_ > kMost || length > kMost) return;
         const size_t distance = contains(name, length) ? 1 : edits(name, length);
-        // Of names at the same distance the shortest: avx512 means x86_64_avx512, not
+        // The shortest of several names at the same distance wins: avx512 means x86_64_avx512, not
         // x86_64_avx512_vnni.
         if (distance > distance_ || (distance == distance_ && best_ && length >= best_length_))
             return;
@@ -31,12 +32,13 @@ public:
         distance_ = distance;
     }
 
-    // The nearest of the names; null: none was near enough. At most a quarter of the characters
-    // may be wrong, and one of two or three; of a single one only its case.
+    // Returns the nearest name; null if none is near enough. At most a quarter of the given
+    // characters may be wrong. If two or three are given, one may be wrong; if only one is given,
+    // only its case may differ.
     const char *name() const { return best_; }
 
 private:
-    static constexpr size_t kMost = 80;  // longer names are near no other
+    static constexpr size_t kMost = 80;  // longer names match nothing
 
     const char *given_, *best_ = nullptr;
     size_t length_, best_length_ = 0, distance_;
@@ -47,7 +49,7 @@ private:
         return lower(given_[i]) == lower(name[j]);
     }
 
-    // Whether what was given is a part of the name, and long enough to say something.
+    // Whether the given text is a part of the name and has at least 3 characters.
     bool contains(const char *name, size_t length) const {
         for (size_t first = 0; length_ > 2 && first + length_ <= length; first++) {
             size_t i = 0;
@@ -57,9 +59,10 @@ private:
         return false;
     }
 
-    // How many characters are to be inserted, removed, replaced or exchanged with their neighbour,
-    // row by row of the usual table: rows[i % 3][j] is for i characters of what was given and j of
-    // the name.
+    // Returns how many characters must be inserted, removed, replaced or exchanged with their
+    // neighbour (the restricted Damerau-Levenshtein distance). Of the usual table only three rows
+    // are kept: rows[i % 3][j] is the distance between the first i characters of the given text and
+    // the first j of the name.
     size_t edits(const char *name, size_t length) const {
         uint8_t rows[3][kMost + 1];
         for (size_t j = 0; j <= length; j++) rows[0][j] = uint8_t(j);

@@ -1,12 +1,13 @@
-// Places in memory, of every kind of device.
+// A place in memory, on any kind of device.
 #pragma once
 
 #include <cstdint>
 
 namespace hewn {
 
-// Where a tensor's first byte is: `memory` is what a driver calls the memory (0 where addresses
-// alone tell), `address` the place in it.
+// The place of a tensor's first byte. `memory` is the driver's handle of a memory object, and
+// `address` the offset in it. If the device has plain addresses, `memory` is 0 and `address` is the
+// address.
 struct Place {
     uint64_t memory, address;
 };

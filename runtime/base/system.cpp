@@ -1,3 +1,4 @@
+// system.h for Windows and for POSIX systems.
 #include "system.h"
 
 #include <atomic>
@@ -41,7 +42,8 @@ const char *environment_variable(const char *name, char *buffer, size_t bytes) {
 }
 
 int available_cpus() {
-    DWORD_PTR process = 0, system = 0;  // 0 if the process has threads in several groups of 64 CPUs
+    // `process` stays 0 if the process has threads in several groups of 64 CPUs.
+    DWORD_PTR process = 0, system = 0;
     if (GetProcessAffinityMask(GetCurrentProcess(), &process, &system) && process)
         return __builtin_popcountll(process);
     return online_cpus();
@@ -75,8 +77,9 @@ void *open_driver(const char *const *names) {
 void *driver_symbol(void *library, const char *name) { return dlsym(library, name); }
 
 int online_cpus() {
-    static std::atomic<int> known{
-        0};  // sysconf reads a file of the kernel's: 5 us, more than all else of a compilation
+    // The number is kept, because sysconf reads a file of the system: 5 us, more than all the rest
+    // of a compilation takes.
+    static std::atomic<int> known{0};
     int cpus = known.load(std::memory_order_relaxed);
     if (cpus > 0) return cpus;
     const long online = sysconf(_SC_NPROCESSORS_ONLN);
@@ -89,7 +92,7 @@ const char *environment_variable(const char *name, char *, size_t) { return std:
 
 int available_cpus() {
 #if defined(__linux__)
-    cpu_set_t set;  // of 1024 CPUs: the call fails if the kernel knows more
+    cpu_set_t set;  // room for 1024 CPUs; the call fails if the kernel has more
     CPU_ZERO(&set);
     if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
 #endif

@@ -1,4 +1,6 @@
-// What ThreadSanitizer is told, where it watches the program and not this library.
+// Tells ThreadSanitizer to overlook what this library does, if ThreadSanitizer watches a program
+// but the library was built without it. It would otherwise report races, because it does not see
+// Halide's locks.
 #pragma once
 
 #include <cstdlib>  // __GLIBC__
@@ -13,12 +15,12 @@ namespace hewn {
 #define HEWN_THREAD_SANITIZER
 #endif
 
-// As long as it lives, ThreadSanitizer overlooks what this thread reads and writes
-// (docs/architecture.md#threads). Of the program no more than an allocator may run meanwhile. In a
-// library built with ThreadSanitizer nothing is overlooked.
+// While an object of this class lives, ThreadSanitizer overlooks what this thread reads and writes
+// (docs/architecture.md#threads). Apart from an allocator, no code of the program may run
+// meanwhile. In a library that is itself built with ThreadSanitizer, the class does nothing.
 #if defined(__GLIBC__) && !defined(HEWN_THREAD_SANITIZER)
-// ThreadSanitizer's, which on Linux needs glibc; null in a program without it. They are about reads
-// as well.
+// Functions of ThreadSanitizer, which needs glibc on Linux. They are null in a program without it.
+// In spite of their names they also cover reads.
 extern "C" __attribute__((weak)) void AnnotateIgnoreWritesBegin(const char *file, int line);
 extern "C" __attribute__((weak)) void AnnotateIgnoreWritesEnd(const char *file, int line);
 
@@ -35,7 +37,8 @@ public:
 #else
 class Overlooked {
 public:
-    // A trivial one would make unused variables of its objects.
+    // The constructor is not trivial, so that compilers do not warn about unused variables of this
+    // class.
     Overlooked() {}  // NOLINT(modernize-use-equals-default)
 };
 #endif

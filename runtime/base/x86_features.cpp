@@ -1,3 +1,4 @@
+// Asks the CPU for its features.
 #include "x86_features.h"
 
 #if defined(__x86_64__) || defined(__i386__)
@@ -10,9 +11,10 @@ namespace hewn {
 
 namespace {
 
-constexpr uint32_t kKnown = 1u << 31;  // x86_features() has asked
+constexpr uint32_t kKnown = 1u << 31;  // the CPU was asked
 
-// EAX, EBX, ECX and EDX of a leaf; 0 where the CPU does not have it.
+// The registers EAX, EBX, ECX and EDX that CPUID returns for a leaf; all 0 if the CPU does not have
+// the leaf.
 struct Leaf {
     uint32_t registers[4] = {};
 
@@ -22,7 +24,8 @@ struct Leaf {
     bool has(int which, int bit) const { return (registers[which] >> bit & 1) != 0; }
 };
 
-// XCR0: the registers that the operating system saves. 0: it has not said (OSXSAVE).
+// Returns XCR0, which says which registers the operating system saves; 0 if it has not enabled
+// XGETBV (OSXSAVE).
 uint32_t saved_registers(const Leaf &leaf1) {
     if (!leaf1.has(2, 27)) return 0;
     uint32_t low = 0, high = 0;
@@ -45,8 +48,8 @@ __attribute__((cold)) uint32_t ask() {
 
 }  // namespace
 
-// Kept, as CPUID takes microseconds in a virtual machine. Threads that ask at the same time find
-// the same.
+// The result is kept, because CPUID takes microseconds in a virtual machine. Threads that ask at
+// the same time find the same result, so they need no lock.
 uint32_t x86_features() {
     static std::atomic<uint32_t> features{0};
     uint32_t known = features.load(std::memory_order_relaxed);

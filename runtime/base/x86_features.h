@@ -1,6 +1,6 @@
-// What this x86 CPU has, asked by CPUID and XGETBV.
+// The features of this x86 CPU, found by the instructions CPUID and XGETBV.
 //
-// The compiler's __builtin_cpu_supports would do, but it needs a variable of libgcc or
+// The compiler's __builtin_cpu_supports would also do. But it needs a variable of libgcc or
 // compiler-rt, which zig's and musl's toolchains and macOS on x86-64 lack.
 #pragma once
 
@@ -11,20 +11,27 @@
 
 namespace hewn {
 
+// A feature, and where CPUID and XGETBV report it.
 struct X86Feature {
-    std::string_view name;         // as GCC spells it
-    uint8_t leaf, register_, bit;  // CPUID's leaf; EAX, EBX, ECX, EDX; the bit in that register
-    uint8_t saved;                 // what the operating system must save: bits of XCR0
+    std::string_view name;  // in GCC's spelling
+    // `leaf` is CPUID's leaf. `register_` is 0 to 3 for EAX, EBX, ECX and EDX, and `bit` is a bit
+    // of that register.
+    uint8_t leaf, register_, bit;
+    // Bits of XCR0: the registers that the operating system must save.
+    uint8_t saved;
 };
 
-constexpr uint8_t kYmm = 0x06;  // with what is below it
+// Vectors of 32 bytes, and the smaller registers that they contain.
+constexpr uint8_t kYmm = 0x06;
 #if defined(__APPLE__)
-constexpr uint8_t kZmm = kYmm;  // macOS saves the rest from its first use on, and says so only then
+// macOS begins to save AVX-512's registers when a thread first uses them, and reports them only
+// then.
+constexpr uint8_t kZmm = kYmm;
 #else
 constexpr uint8_t kZmm = 0xe6;
 #endif
 
-// Intel's Software Developer's Manual, volume 2, CPUID: leaf 1, and leaf 7 with subleaf 0.
+// From Intel's Software Developer's Manual, volume 2, CPUID: leaf 1, and leaf 7 with subleaf 0.
 constexpr X86Feature kX86Features[] = {
     {"sse4.1", 1, 2, 19, 0},
     {"avx", 1, 2, 28, kYmm},
@@ -42,7 +49,7 @@ constexpr X86Feature kX86Features[] = {
     {"avx512fp16", 7, 3, 23, kZmm},
 };
 
-// The bit of a feature in x86_features(); 0, which no program may ask for, of an unknown name.
+// Returns the feature's bit in x86_features(); 0 if the name is unknown, which x86_has refuses.
 constexpr uint32_t x86_bit(std::string_view name) {
     uint32_t bit = 1;
     for (const X86Feature &feature : kX86Features) {
@@ -52,16 +59,18 @@ constexpr uint32_t x86_bit(std::string_view name) {
     return 0;
 }
 
-// The features of this CPU whose registers the operating system saves, a bit for each.
+// Returns the features of this CPU whose registers the operating system saves: one bit for each, in
+// the order of kX86Features.
 uint32_t x86_features();
 
+// Whether this CPU has the feature.
 template<uint32_t bit>
 bool x86_has() {
     static_assert(bit != 0, "a feature that kX86Features does not list");
     return (x86_features() & bit) != 0;
 }
 
-// Whether the CPU is AMD's.
+// Whether AMD made this CPU.
 bool x86_is_amd();
 
 }  // namespace hewn

@@ -18,9 +18,9 @@ __attribute__((cold)) int list_modes(const Space &, const Variant &variant, CpuK
     return 1;
 }
 
-// A chip may follow ADD's long streams by itself, so ADD has a share of its own of the last-level
-// cache up to which it prefetches. f16 takes longer to add than to read: with two large inputs it
-// prefetches up to the usual share, with one not at all
+// A chip may prefetch ADD's long streams by itself, so ADD has its own share of the last-level
+// cache up to which it prefetches. Adding f16 takes longer than reading it: with two large inputs
+// it prefetches up to the usual share, with one it does not prefetch
 // (docs/lab/performance.md#software-prefetching).
 __attribute__((cold)) bool suits(Plan &plan, int32_t, const Variant &, CpuKernel &kernel) {
     const bool one_large_input = __builtin_popcount(plan.prefetched) < 2;

@@ -1,3 +1,5 @@
+// Runs the boxes of a plan: walks them, copies operands to scratch memory and back by tables of
+// offsets, transpositions and conversions, and streams outputs.
 #include "boxes.h"
 
 #include <algorithm>
@@ -10,7 +12,7 @@
 #include "stream.h"
 
 extern "C" {
-#define HEWN_TRANSPOSITION(entry, bits, bytes, rank) HEWN_HIDDEN int entry(void **);
+#define HEWN_TRANSPOSITION(entry, bits, bytes, priority) HEWN_HIDDEN int entry(void **);
 #include "transpositions.inc"
 }
 
@@ -18,9 +20,9 @@ namespace hewn {
 
 namespace {
 
-// to[i * to_step] = from[i * from_step], with elements of T and steps in bytes. Four are read
-// before four are written: as the compiler must assume that the memory overlaps, it would otherwise
-// wait for each.
+// Sets to[i * to_step] = from[i * from_step] for elements of T, with steps in bytes. Four elements
+// are read before four are written: the compiler must assume that the memory overlaps, and would
+// otherwise wait for each.
 template<class T>
 inline __attribute__((always_inline)) void copy_steps(uint8_t *to, int64_t to_step,
                                                       const uint8_t *from, int64_t from_step,
@@ -52,7 +54,7 @@ void scatter_piece(uint8_t *to, const uint8_t *from, int64_t step, int64_t count
     copy_steps<T>(to, step, from, sizeof(T), count);
 }
 
-// to[i] = from[table[i]], or to[table[i]] = from[i]
+// Sets to[i] = from[table[i]], or to[table[i]] = from[i]. A table's numbers are bytes.
 using MoveElements = void (*)(uint8_t *, const uint8_t *, const int32_t *, int64_t count);
 template<class T>
 void gather_elements(uint8_t *to, const uint8_t *from, const int32_t *table, int64_t count) {
@@ -65,7 +67,7 @@ void scatter_elements(uint8_t *to, const uint8_t *from, const int32_t *table, in
     for (int64_t i = 0; i < count; i++) std::memcpy(to + table[i], from + i * sizeof(T), sizeof(T));
 }
 
-// One function for each binary logarithm of the element's bytes.
+// One function for each size of an element: 1, 2, 4 and 8 bytes, by the size's binary logarithm.
 #define HEWN_BY_SHIFT(function) \
     { function<uint8_t>, function<uint16_t>, function<uint32_t>, function<uint64_t> }
 constexpr MovePiece kGatherPiece[] = HEWN_BY_SHIFT(gather_piece),
@@ -74,7 +76,7 @@ constexpr MoveElements kGatherElements[] = HEWN_BY_SHIFT(gather_elements),
                        kScatterElements[] = HEWN_BY_SHIFT(scatter_elements);
 #undef HEWN_BY_SHIFT
 
-// Brings the first `count` elements of a run of operand o from its tensor to dense memory.
+// Copies the first `count` elements of a run of operand o from its tensor to dense memory.
 void gather(const Plan &plan, int o, int shift, uint8_t *to, const uint8_t *from, int64_t count) {
     const int32_t *table = plan.table[o];
     if (plan.piece == 1) return kGatherElements[shift](to, from, table, count);
@@ -82,7 +84,7 @@ void gather(const Plan &plan, int o, int shift, uint8_t *to, const uint8_t *from
         kGatherPiece[shift](to + (i << shift), from + *table++, plan.element_step[o],
                             std::min(plan.piece, count - i));
 }
-// The reverse.
+// The reverse of gather().
 void scatter(const Plan &plan, int o, int shift, uint8_t *to, const uint8_t *from, int64_t count) {
     const int32_t *table = plan.table[o];
     if (plan.piece == 1) return kScatterElements[shift](to, from, table, count);
@@ -91,12 +93,13 @@ void scatter(const Plan &plan, int o, int shift, uint8_t *to, const uint8_t *fro
                              std::min(plan.piece, count - i));
 }
 
-// Known to the compiler where no operator of the build takes packed types or mixed floats.
+// Whether operand o is converted. The compiler knows the answer if no operator of the build takes
+// sub-byte types or mixed floats.
 bool is_converted(const Plan &plan, int o) { return converted_words::kTaken && plan.conversion[o]; }
 
-// The first `count` elements of a run that begins at place `first` of a converted operand: calls
-// move(first, step, count, done) for each piece of it, of which `done` elements came before. Places
-// and steps are in bytes of elements as the kernel takes them.
+// Goes through the first `count` elements of a run of a converted operand, which begins at place
+// `first`. Calls move(first, step, count, done) for each piece; `done` elements came before it.
+// Places and steps are in bytes of elements as the kernel takes them.
 template<class Move>
 void for_each_piece(const Plan &plan, int o, int64_t first, int64_t count, const Move &move) {
     const int32_t *table = plan.table[o];
@@ -105,27 +108,28 @@ void for_each_piece(const Plan &plan, int o, int64_t first, int64_t count, const
         move(first + *table++, plan.element_step[o], std::min(plan.piece, count - i), i);
 }
 
-// A kernel that transposes whole tiles, of `bytes` bytes of columns by kSquareBytes of rows, on
-// targets of rank `rank` and above.
+// A kernel that transposes whole tiles of kSquareBytes of rows by `bytes` bytes of columns. It is
+// for targets of this priority and above.
 struct TransposeTiles {
     KernelFunction kernel;
     int bits, bytes;
-    int32_t rank;
+    int32_t priority;
 };
 constexpr TransposeTiles kTransposeTiles[] = {
-#define HEWN_TRANSPOSITION(entry, bits, bytes, rank) {entry, bits, bytes, rank},
+#define HEWN_TRANSPOSITION(entry, bits, bytes, priority) {entry, bits, bytes, priority},
 #include "transpositions.inc"
 };
 
-// to(x, y) = from(x, y) for x < width, y < height, which are whole tiles. `to` is dense along x
-// with `to_pitch` bytes from row to row, `from` is dense along y with `from_step` bytes from x to
-// x. Unless `prefetch_distance` is 0, memory to prefetch lies that many elements from the first of
-// each column. Neither this nor transpose() is inlined, for size.
+// Sets to(x, y) = from(x, y) for x < width and y < height, which are whole tiles. `to` is dense
+// along x and has `to_pitch` bytes from row to row. `from` is dense along y and has `from_step`
+// bytes from x to x. If `prefetch_distance` is not 0, the memory that lies this many elements after
+// the first of each column is prefetched. Neither this function nor transpose() is inlined, for
+// size.
 __attribute__((noinline)) int transpose_tiles(const TransposeTiles &tiles, uint8_t *to,
                                               int64_t to_pitch, const uint8_t *from,
                                               int64_t from_step, int64_t width, int64_t height,
                                               int32_t prefetch_distance, void *user_context) {
-    const int shift = __builtin_ctz(unsigned(tiles.bits / 8));  // faster than a division
+    const int shift = __builtin_ctz(unsigned(tiles.bits / 8));  // a shift is faster than a division
     halide_dimension_t from_dims[2] = {{0, int32_t(width), int32_t(from_step >> shift), 0},
                                        {0, int32_t(height), 1, 0}};
     halide_dimension_t to_dims[2] = {{0, int32_t(width), 1, 0},
@@ -137,16 +141,16 @@ __attribute__((noinline)) int transpose_tiles(const TransposeTiles &tiles, uint8
     destination.dim = to_dims;
     source.dimensions = destination.dimensions = 2;
     source.type = destination.type = halide_type_t(halide_type_uint, uint8_t(tiles.bits));
-    int32_t down = height << shift > kLineBytes ? kSquareBytes >> shift
-                                                : 0;  // to the further lines of the next tall tile
+    // The distance to the further lines of the next tall tile.
+    int32_t down = height << shift > kLineBytes ? kSquareBytes >> shift : 0;
     void *arguments[] = {&user_context, &source, &prefetch_distance, &down, &destination};
     return tiles.kernel(arguments);
 }
 
 // transpose_tiles for any extents, with elements of 2^shift bytes. An edge is a tile that overlaps
-// the last whole one (docs/lab/performance.md#transposing), unless it has so few elements that they
-// take less time than a call.
-__attribute__((noinline)) int transpose(int32_t target_rank, int shift, uint8_t *to,
+// the last whole one (docs/lab/performance.md#transposing). If it has so few elements that they
+// take less time than a call, they are copied one by one.
+__attribute__((noinline)) int transpose(int32_t target_priority, int shift, uint8_t *to,
                                         int64_t to_pitch, const uint8_t *from, int64_t from_step,
                                         int64_t width, int64_t height, int32_t prefetch_distance,
                                         void *user_context) {
@@ -174,10 +178,10 @@ __attribute__((noinline)) int transpose(int32_t target_rank, int shift, uint8_t 
     };
 
     int64_t done = 0;
-    for (size_t t = std::size(kTransposeTiles);
-         t-- > 0 && whole_rows > 0;) {  // the highest rank first
+    // Kernels of the highest priority come first.
+    for (size_t t = std::size(kTransposeTiles); t-- > 0 && whole_rows > 0;) {
         const TransposeTiles &tiles = kTransposeTiles[t];
-        if (tiles.bits != 8 << shift || tiles.rank > target_rank) continue;
+        if (tiles.bits != 8 << shift || tiles.priority > target_priority) continue;
         const int64_t columns = tiles.bytes >> shift, whole = (width - done) / columns * columns;
         if (whole > 0) {
             if (const int error = run_columns(tiles, done, whole)) return error;
@@ -191,10 +195,10 @@ __attribute__((noinline)) int transpose(int32_t target_rank, int shift, uint8_t 
     return done < width ? run_elements(done, width - done, 0) : 0;
 }
 
-// Walks the boxes of a plan, and keeps each operand's address in the current one.
+// Walks the boxes of a plan, and keeps the address of each operand in the current box.
 class Walker {
 public:
-    // Not inlined, for size: it runs three times a slice.
+    // It is not inlined, for size: it has three callers.
     __attribute__((noinline))
     Walker(const Plan &plan, const halide_buffer_t *operands, int64_t first)
         : plan_(plan) {
@@ -208,12 +212,14 @@ public:
         }
     }
 
-    // Of a converted operand an element's place in its tensor, of others an address.
+    // The position of operand o in this box: the place of an element in its tensor, if it is
+    // converted, otherwise an address.
     uint64_t at(int o) const { return at_[o]; }
     uint8_t *pointer(int o) const { return reinterpret_cast<uint8_t *>(uintptr_t(at_[o])); }
     int64_t run() const { return plan_.run_inner * extent(plan_.run_loop, plan_.run_outer); }
     int64_t rows() const { return extent(plan_.row_loop, plan_.rows); }
 
+    // Goes on to the next box.
     void next() {
         for (int l = 0; l < plan_.loop_count; l++) {
             if (++index_[l] < plan_.loops[l].count) {
@@ -234,7 +240,7 @@ private:
         for (int o = 0; o < plan_.operands; o++)
             at_[o] += uint64_t(steps * plan_.loops[l].step_bytes[o]);
     }
-    // A cut dimension's last step may be shorter.
+    // The last step through a cut dimension may be shorter.
     int64_t extent(int loop, int64_t full) const {
         return loop < 0
                    ? full
@@ -242,8 +248,8 @@ private:
     }
 };
 
-// Points buffers to dimensions in the context, which lives as long as they do. Not inlined, for
-// size.
+// Points the buffers to dimensions in the context, which lives as long as they do. It is not
+// inlined, for size.
 __attribute__((noinline)) void set_dims(const Plan &plan, BoxCall &context,
                                         halide_buffer_t *buffers) {
     std::memcpy(context.dims, plan.dims, sizeof context.dims);
@@ -257,6 +263,7 @@ void set_extents(BoxCall &context, int operands, int64_t run, int64_t rows) {
     }
 }
 
+// Runs the boxes of a plan without scratch memory.
 int run_direct(const Plan &plan, int64_t first, int64_t last, halide_buffer_t *buffers,
                CallBox call, BoxCall &context) {
     set_dims(plan, context, buffers);
@@ -269,13 +276,13 @@ int run_direct(const Plan &plan, int64_t first, int64_t last, halide_buffer_t *b
     return 0;
 }
 
-// Whether operand o is in place and varies along the run, so that the kernel reads or writes it in
-// memory.
+// Whether operand o is in place and varies along the run, so that the kernel reads or writes a run
+// of it in memory.
 bool runs_in_place(const Plan &plan, int o) {
     return plan.access[o] == Access::InPlace && plan.dims[o][0].stride == 1;
 }
 
-// The scratch memory of one slice, and the moves between it and the tensors.
+// The scratch memory of one slice, and the copies between it and the tensors.
 class Scratch {
 public:
     Scratch(const Plan &plan, const halide_buffer_t *operands, void *user_context)
@@ -290,8 +297,9 @@ public:
 
     uint8_t *at(int o) { return memory_ + plan_.scratch_at[o]; }
 
-    // Brings input o, which `walker` is at, into scratch, unless the block brought there last holds
-    // it. `next` as in store().
+    // Brings the block of input o that `walker` is at into scratch memory, unless the block that
+    // was brought there last contains it. Sets the input's bit in `filled` if it does so. `next` is
+    // at a box to prefetch, or null. Returns 0 or a kernel's error code.
     int load(int o, const Walker &walker, int64_t run, int64_t rows, const Walker *next,
              uint32_t &filled) {
         Block &block = loaded_[o];
@@ -318,14 +326,14 @@ public:
         return 0;
     }
 
-    // Brings the output's block from scratch to its tensor; it is never transposed
+    // Copies the output's block from scratch memory to its tensor. The output is never transposed
     // (Planner::access). `walker` is at the block's box. `next` is at a box to prefetch, or null.
     void store(const Walker &walker, int64_t run, int64_t rows, const Walker *next) {
         const int o = plan_.operands - 1;
         if (rows_are_one(o, run)) return store_row(o, walker, 0, run * rows, at(o));
         for (int64_t y = 0; y < rows; y++) {
             const uint8_t *const from = at(o) + y * pitch(o);
-            if (is_converted(plan_, o)) {  // the walker has no address
+            if (is_converted(plan_, o)) {  // the walker then has no address
                 store_row(o, walker, y, run, from);
                 continue;
             }
@@ -346,11 +354,12 @@ private:
     } loaded_[kMaxOperands] = {};
     alignas(64) uint8_t memory_[kScratchMemory];
 
-    // Whether the rows of a converted operand lie one behind the other, in memory and in scratch.
+    // Whether the rows of a converted operand follow one another, in memory and in scratch memory.
     bool rows_are_one(int o, int64_t run) const {
         return is_converted(plan_, o) && plan_.access[o] == Access::Converted &&
                plan_.row_bytes[o] == run << shift(o) && pitch(o) == run << shift(o);
     }
+    // The place of row y of a converted operand.
     int64_t converted_row(int o, const Walker &walker, int64_t y) const {
         return int64_t(walker.at(o)) + y * plan_.row_bytes[o];
     }
@@ -370,9 +379,9 @@ private:
                        });
     }
 
-    // The transposition prefetches the next tile, line by line as it goes rather than in bursts,
-    // and into L2 (docs/lab/performance.md#transposing). The next rows of operands in place are
-    // prefetched part by part.
+    // Brings a tile into scratch memory. The transposition prefetches the next tile line by line as
+    // it goes, not in bursts, and into L2 (docs/lab/performance.md#transposing). The next rows of
+    // operands in place are prefetched part by part.
     int load_transposed(int o, const uint8_t *tensor, int64_t run, int64_t rows,
                         const Walker *next) {
         constexpr int64_t kPart = 64;
@@ -389,18 +398,21 @@ private:
                                   plan_.row_bytes[i], run << shift(i));
             }
             if (const int error = transpose(
-                    plan_.target_rank, shift(o), at(o) + (first << shift(o)), pitch(o),
+                    plan_.target_priority, shift(o), at(o) + (first << shift(o)), pitch(o),
                     tensor + first * step, step, width, rows, prefetch_distance, user_context_))
                 return error;
         }
         return 0;
     }
 
-    // How far to prefetch in each column of a tile of operand o, in elements from the tile's first.
-    // The next tile lies `bytes` further on. For a tall tile, up to the next one's first element:
-    // the transposition also prefetches its further lines. Otherwise up to the last element of the
-    // line in which the next tile begins, as a line that two tiles share was read with the first of
-    // them. 0, nothing: the next tile is this one, or too far for an int32.
+    // How far to prefetch in each column of a tile of operand o, in elements after the tile's
+    // first. The next tile lies `bytes` further on. The result is 0, which means that nothing is
+    // prefetched, if the next tile is this one or is too far away for an int32.
+    //
+    // For a tall tile, it is the distance to the next tile's first element: the transposition also
+    // prefetches that tile's further lines. For any other tile, it is the distance to the last
+    // element of the line in which the next tile begins, because a line that two tiles share was
+    // read with the first of them.
     int32_t tile_distance(int o, int64_t bytes, int64_t rows) const {
         const int64_t line = kLineBytes >> shift(o),
                       elements = (bytes >> shift(o)) + (rows > line ? 0 : rows - 1);
@@ -408,8 +420,8 @@ private:
     }
 
     // Prefetches `count` pieces of memory, each `bytes` long and `step` bytes after the one before.
-    // A line of which a piece has only the last bytes was read with the piece before. Always
-    // inlined, as prefetch_part() is.
+    // If only the last bytes of a line belong to a piece, that line may be left out: it was read
+    // with the piece before. It is always inlined, for the same reason as prefetch_lines().
     __attribute__((always_inline)) static void prefetch_rows(const uint8_t *memory, int64_t count,
                                                              int64_t step, int64_t bytes) {
         for (int64_t i = 0; i < count; i++) {
@@ -418,7 +430,7 @@ private:
         }
     }
 
-    // What row y of the next box reads of inputs that are prefetched.
+    // The parts of prefetched inputs that row y of the next box reads.
     Prefetch prefetch_of(const Walker *next, int64_t y) const {
         Prefetch prefetch = {};
         prefetch.to = plan_.prefetch_into;
@@ -432,15 +444,15 @@ private:
     }
 
     int shift(int o) const { return __builtin_ctz(unsigned(plan_.element_bytes[o])); }
-    // Bytes from row to row in scratch.
+    // Bytes from row to row in scratch memory.
     int64_t pitch(int o) const { return int64_t(plan_.dims[o][1].stride) << shift(o); }
 };
 
-// How many boxes ahead to prefetch: the next one; if the output is streamed, 16 KiB of inputs
-// ahead, including transposed ones (docs/lab/performance.md#streaming).
+// How many boxes ahead to prefetch: one or, if the output is streamed, as many as read 16 KiB of
+// inputs, transposed ones included (docs/lab/performance.md#streaming).
 int64_t prefetch_distance_boxes(const Plan &plan) {
     if (plan.access[plan.operands - 1] != Access::Stream) return 1;
-    int64_t bytes = 0;  // of each element, of inputs that are prefetched
+    int64_t bytes = 0;  // of each element, in inputs that are prefetched
     for (int o = 0; o < plan.operands - 1; o++)
         bytes += (plan.prefetched >> o & 1) || plan.access[o] == Access::Transpose
                      ? plan.element_bytes[o]
@@ -456,6 +468,7 @@ void keep_in_caches(const Plan &plan, BoxCall &context) {
     if (plan.rows > 1) context.dims[output][1].stride = int32_t(row);
 }
 
+// Runs the boxes of a plan with scratch memory.
 int run_through_scratch(const Plan &plan, int64_t first, int64_t last, halide_buffer_t *buffers,
                         CallBox call, BoxCall &context) {
     const int output = plan.operands - 1;
@@ -490,8 +503,8 @@ int run_through_scratch(const Plan &plan, int64_t first, int64_t last, halide_bu
 }  // namespace
 
 void repeat_row(uint8_t *row, int64_t filled, int64_t count, int shift) {
-    for (; filled < count;
-         filled = std::min(2 * filled, count)) {  // whole periods, then the rest of one
+    // Whole periods are copied, and then the rest of one.
+    for (; filled < count; filled = std::min(2 * filled, count)) {
         std::memcpy(row + (filled << shift), row,
                     size_t(std::min(filled, count - filled)) << shift);
     }

@@ -1,4 +1,5 @@
-// From a problem to an operator on the CPU: its constants, its passes and their plans.
+// Compiles a problem to an operator on the CPU: rules for its bindings, its constants, its passes
+// and their plans.
 #include <cstring>
 
 #include "../base/error.h"
@@ -38,10 +39,11 @@ BindingRule binding_rule(const Problem &problem, const Tensor &tensor) {
         problem.info->in_place && same_byte_strides(output, tensor)};
 }
 
-// What an absent zero point reads: one element of any type.
+// The memory that an absent zero point reads: one element of any type.
 alignas(16) constexpr uint8_t kZeros[16] = {};
 
-// Copies the constants. False: there is no memory.
+// Copies the constants into the operator's memory, and sets where inputs that are not bound lie.
+// Returns false if there is no memory.
 bool fix_inputs(CpuOperator &op) {
     Problem &problem = op.problem;
     const int count = problem.info->input_count;
@@ -64,8 +66,7 @@ bool fix_inputs(CpuOperator &op) {
 
 // ---- Passes ----
 
-// An operator's passes before they are planned: those of the lowering, of which one may be several
-// parts.
+// An operator's passes before they are planned. A pass of the lowering may become several parts.
 struct Outline {
     struct Pass {
         const PassProblem *lowered;
@@ -75,7 +76,7 @@ struct Outline {
     PassProblems lowered;
     Pass passes[kMaxPasses];
     int pass_count = 0;
-    bool derives;  // passes have problems of their own; else the operator's is theirs
+    bool derives;  // whether passes have their own problems, not the operator's
 
     explicit Outline(const Problem &problem) {
         const int count = lower(problem, lowered);
@@ -98,7 +99,7 @@ private:
     }
 };
 
-// Where the pass's operands lie, and what a kernel with assertions looks at.
+// Sets where the pass's operands lie, and what kernels with assertions look at.
 void place_operands(const Part &part, const Problem &problem, CpuPass &pass) {
     const Tensor *operands[kMaxOperands];
     const int count = list_operands(problem, operands);
@@ -127,7 +128,7 @@ hewn_status settle(CpuOperator &op, const CpuForms &forms, CpuPass &pass, hewn_e
     return failed == 0 ? hewn_status(HEWN_STATUS_OK) : report(op, failed, errors, error);
 }
 
-// `problem` is the lowered one, in the operator's memory.
+// Plans a pass. `problem` is the pass's problem, in the operator's memory.
 hewn_status plan_pass(CpuOperator &op, const Outline::Pass &outlined, const Problem &problem,
                       const Chip &chip, CpuPass &pass, hewn_error *error) {
     std::memcpy(pass.places, outlined.lowered->places, sizeof pass.places);
@@ -142,7 +143,7 @@ hewn_status plan_pass(CpuOperator &op, const Outline::Pass &outlined, const Prob
                      op.allocator, pass.plan, pass.kernel))
         return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "%s: no memory for the operator's plan",
                     op.problem.info->dml_name);
-    pass.plan.target_rank = op.variant->target->rank;
+    pass.plan.target_priority = op.variant->target->priority;
     place_converted(outlined.part, problem.output, pass.plan);
     return forms.settle ? settle(op, forms, pass, error) : hewn_status(HEWN_STATUS_OK);
 }
@@ -169,8 +170,8 @@ hewn_status compile_for_cpu(const hewn_device &device, const Problem &problem,
                             const hewn_compile_options &options, hewn_operator **op,
                             hewn_error *error) {
     prepare_process();
-    const FloatingPointMode
-        mode;  // planning weighs costs in floating point, which the caller may have made to trap
+    // Planning weighs costs in floating point, and the caller may have enabled traps.
+    const FloatingPointMode mode;
     const char *name = problem.info->dml_name;
     const Variant *variant = nullptr;
     const Chip chip = this_chip();
@@ -189,8 +190,8 @@ hewn_status compile_for_cpu(const hewn_device &device, const Problem &problem,
     cpu->parallel_for_context = options.parallel_for_context;
     cpu->max_threads = options.max_threads;
     cpu->online = online_cpus();
-    cpu->cpus =
-        options.parallel_for ? cpu->online : available_cpus();  // its threads are not this one's
+    // The threads of the caller's executor may run on other CPUs than this thread.
+    cpu->cpus = options.parallel_for ? cpu->online : available_cpus();
     for (int i = 0; i < problem.info->input_count; i++)
         cpu->inputs[i] = binding_rule(problem, problem.inputs[i]);
     if (problem.info->output_count == 1) cpu->output = binding_rule(problem, problem.output);

@@ -1,3 +1,5 @@
+// Converts elements between the type as which a tensor stores them and the type as which kernels
+// take them: sub-byte types, f16 and i32.
 #include "convert.h"
 
 #include <algorithm>
@@ -9,15 +11,17 @@ namespace hewn {
 
 namespace {
 
-// Vectors of GCC and Clang, which every target's compiler makes its own instructions of. The
-// elements of one byte are spread over a word, a byte for each: all integers are little-endian.
+// Vectors of GCC and Clang, which compile to instructions of every target. The elements of one
+// stored byte are spread over a word that has a byte for each of them. All integers are
+// little-endian.
 typedef uint8_t Bytes4 __attribute__((vector_size(4)));
 typedef uint8_t Bytes8 __attribute__((vector_size(8)));
 typedef uint8_t Bytes __attribute__((vector_size(16)));
 typedef int8_t Signed __attribute__((vector_size(16)));
 typedef uint16_t Words16 __attribute__((vector_size(16)));
 
-// A step: 16 elements, in `Packed`.
+// A step converts 16 elements, whose stored bytes are a vector of the type `Packed`. spread() moves
+// the elements of each stored byte to the bytes of a word; join() is the reverse.
 constexpr int kStep = sizeof(Bytes);
 template<int Bits>
 struct Lanes;
@@ -38,20 +42,23 @@ struct Lanes<2> {
     }
 };
 
+// The low bits that one element has.
 constexpr uint8_t mask_of(int bits) { return uint8_t((1 << bits) - 1); }
 
+// A stored element, which is in the low bits of `value`, as the kernel's type.
 uint8_t extended(uint8_t value, const Conversion &conversion) {
     const uint8_t sign = uint8_t(conversion.is_signed << (conversion.bits - 1));
     return uint8_t((value ^ sign) - sign);
 }
 
+// An element of the kernel's type, limited to the range of the stored type.
 uint8_t clamped(uint8_t value, const Conversion &conversion) {
     const int half = 1 << (conversion.bits - 1);
     return conversion.is_signed ? uint8_t(std::clamp<int>(int8_t(value), -half, half - 1))
                                 : std::min(value, mask_of(conversion.bits));
 }
 
-// Where an element lies: its byte, and how far to the left.
+// The place of a stored element: its byte, and the number of its lowest bit there.
 struct BitPlace {
     int64_t byte;
     int shift;
@@ -60,12 +67,14 @@ struct BitPlace {
           shift(int(index & (conversion.in_a_byte() - 1)) * conversion.bits) {}
 };
 
+// Loads one element.
 uint8_t get(const StoredElements &elements, int64_t index) {
     const Conversion &conversion = *elements.conversion;
     const BitPlace at(conversion, index);
     return extended(elements.memory[at.byte] >> at.shift & mask_of(conversion.bits), conversion);
 }
 
+// Stores one element. If it is the last one, number end - 1, the bits after it become 0.
 void put(const StoredElements &elements, int64_t index, int64_t end, uint8_t value) {
     const Conversion &conversion = *elements.conversion;
     const BitPlace at(conversion, index);
@@ -76,7 +85,7 @@ void put(const StoredElements &elements, int64_t index, int64_t end, uint8_t val
     byte = uint8_t((byte & ~(mask << at.shift)) | bits);
 }
 
-// Whole bytes of `count` elements, a multiple of kStep.
+// Converts the elements of whole bytes. `count` is a multiple of kStep.
 template<int Bits>
 void unpack_steps(const uint8_t *from, bool is_signed, int64_t count, uint8_t *to) {
     using L = Lanes<Bits>;
@@ -111,13 +120,14 @@ void pack_steps(uint8_t *to, bool is_signed, int64_t count, const uint8_t *from)
     }
 }
 
-// ---- f16 or i32 beside f32, four at a time ----
+// ---- f16 or i32 to f32 and back, four at a time ----
 
 template<class T>
 uint8_t *element_at(const StoredElements &elements, int64_t index) {
     return elements.memory + int64_t(sizeof(T)) * index;
 }
 
+// Loads elements of T, four at a time, and converts each four by to_floats.
 template<class T, class ToFloats>
 void widen_each(const StoredElements &elements, int64_t first, int64_t step, int64_t count,
                 uint8_t *to, const ToFloats &to_floats) {
@@ -163,9 +173,10 @@ void store_f16(const StoredElements &elements, int64_t first, int64_t step, int6
     }
 }
 
-// ---- Several in a byte ----
+// ---- Sub-byte types ----
 
-// A run of elements: those before the first whole byte, steps, those after the last.
+// A run of contiguous elements, in three parts: `head` elements before the first whole byte,
+// `steps` elements in whole steps, and the remaining elements.
 struct Run {
     int64_t head, steps;
     Run(const Conversion &conversion, int64_t first, int64_t count) {
@@ -175,7 +186,7 @@ struct Run {
     }
 };
 
-// Elements [begin, last) of a run, one by one. Not inlined, for size.
+// Converts elements [begin, last) of a run one by one. Not inlined, for size.
 __attribute__((noinline)) void unpack_each(const StoredElements &elements, int64_t first,
                                            int64_t step, int64_t begin, int64_t last, uint8_t *to) {
     for (int64_t i = begin; i < last; i++) to[i] = get(elements, first + i * step);
@@ -217,7 +228,7 @@ struct Functions {
     void (*load)(const StoredElements &elements, int64_t first, int64_t step, int64_t count,
                  uint8_t *to);
     void (*store)(const StoredElements &elements, int64_t first, int64_t step, int64_t count,
-                  int64_t end, const uint8_t *from);  // null: no output is stored so
+                  int64_t end, const uint8_t *from);  // null if no output is of this type
 };
 constexpr Functions kFunctions[] = {
     {HEWN_DATA_TYPE_UINT4, unpack, pack},          {HEWN_DATA_TYPE_INT4, unpack, pack},

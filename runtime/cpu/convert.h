@@ -1,5 +1,5 @@
-// Conversions (problem/conversion.h) on the CPU: between a tensor, where elements are stored, and a
-// slice's scratch memory, where they are as the kernel takes them.
+// Conversions (problem/conversion.h) on the CPU: between a tensor, where elements are stored, and
+// the scratch memory of a slice, where elements are as the kernel takes them.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace hewn {
 
-// The table's words: 1 of a type of less than a byte.
+// The words of operators.inc for types. A word is 1 if the type is a sub-byte type.
 namespace converted_words {
 constexpr bool none = false;
 #define HEWN_TYPE(word, name, number, bits) [[maybe_unused]] constexpr bool word = bits < 8;
@@ -19,8 +19,8 @@ constexpr bool any(std::initializer_list<int> types) {
         if (converted) return true;
     return false;
 }
-// Whether this build has an operator that takes such types, or mixed floats. Others need not link
-// what follows.
+// Whether this build has an operator that takes sub-byte types or mixed floats. If not, a program
+// need not link the functions below.
 #define HEWN_TENSOR(name, member, role, like, integers, optional_from, one_element, blocks, \
                     middle, mixed) \
     || (mixed && kBuiltLevel >= HEWN_FEATURE_LEVEL_HEWN)
@@ -35,19 +35,19 @@ constexpr bool kTaken = false
 #undef HEWN_UNPACK
 }  // namespace converted_words
 
-// Elements in memory, by their index from `memory` on.
+// Elements as they are stored. Their indices count from the element at `memory` on.
 struct StoredElements {
     uint8_t *memory;
     const Conversion *conversion;
 };
 
-// to[i] = element first + i * step, as the kernel takes it, for i < count.
+// Sets to[i] = element first + i * step, converted for the kernel, for i < count.
 void load_converted(const StoredElements &elements, int64_t first, int64_t step, int64_t count,
                     uint8_t *to);
 
-// Element first + i * step = from[i], clamped to the type's range or rounded to nearest even, for
-// i < count. What else is in their bytes stays, but bits behind element `end` - 1, the memory's
-// last, become 0.
+// Sets element first + i * step = from[i] for i < count. A value is clamped to the type's range, or
+// rounded to nearest even. Other elements in the same bytes are kept, but bits after the memory's
+// last element, number end - 1, become 0.
 void store_converted(const StoredElements &elements, int64_t first, int64_t step, int64_t count,
                      int64_t end, const uint8_t *from);
 

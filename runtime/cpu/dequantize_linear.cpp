@@ -1,10 +1,12 @@
-// DEQUANTIZE_LINEAR on the CPU.
+// DEQUANTIZE_LINEAR on the CPU: its form `general` serves everything; `repeating` and `blocks` are
+// faster for scales and zero points that lie so.
 #include "linear.h"
 
 namespace hewn {
 
 namespace {
 
+// Calls `general`, or `repeating` if the box suits it.
 int call_dequantize(BoxCall &context, halide_buffer_t *operands) {
     const CpuCall &call = static_cast<CpuCall &>(context);
     const CpuKernel &kernel = call.kernel;
@@ -13,6 +15,7 @@ int call_dequantize(BoxCall &context, halide_buffer_t *operands) {
                        &operands[2], kernel.prefetch_distance, &operands[3]);
 }
 
+// Calls `blocks` for as many blocks as it takes, and `general` for the others.
 int call_dequantize_blocks(BoxCall &context, halide_buffer_t *operands) {
     const CpuCall &call = static_cast<CpuCall &>(context);
     BlockRows rows(*call.kernel.problem, operands);

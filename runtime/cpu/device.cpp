@@ -1,4 +1,4 @@
-// The CPU as a device: what the process needs once, and memory.
+// The CPU as a device: what the process needs before its first operator runs, and memory.
 #include <HalideRuntime.h>
 
 #include <cstring>
@@ -9,8 +9,8 @@
 #include "pool.h"
 
 #if defined(__ELF__)
-// No kernel traces. Halide's own, which is weak, would come with all that it prints by into every
-// program, 5.5 KB, as the pointer to it lies beside those that are used.
+// No kernel traces. Halide's own function is weak. It would bring everything that it prints with
+// into every program, 5.5 KB, because the pointer to it lies next to pointers that are used.
 extern "C" int32_t halide_default_trace(void *, const halide_trace_event_t *) { return 0; }
 #endif
 

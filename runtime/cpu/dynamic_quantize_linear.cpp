@@ -1,3 +1,5 @@
+// The first two passes of DYNAMIC_QUANTIZE_LINEAR on the CPU: the range, by the form `range`, and
+// the parameters, which need no form.
 #include "dynamic_quantize_linear.h"
 
 #include <algorithm>
@@ -10,12 +12,13 @@ namespace hewn {
 
 namespace {
 
-// How far the elements of an execution reach below 0 and above it: the bits of f32 magnitudes,
-// which are ordered as the numbers are. Slices raise them in any order.
+// How far the elements of an execution's input reach below 0 and above it: the bits of f32
+// magnitudes, which have the order of the numbers. Slices raise them in any order.
 struct Range {
     std::atomic<uint32_t> below{0}, above{0};
 };
 
+// Raises `most` to `magnitude` if it is smaller.
 void raise(std::atomic<uint32_t> &most, uint32_t magnitude) {
     uint32_t seen = most.load(std::memory_order_relaxed);
     while (magnitude > seen &&
@@ -23,7 +26,8 @@ void raise(std::atomic<uint32_t> &most, uint32_t magnitude) {
     }
 }
 
-// Calls the kernel on a box. The pass's output is the Range.
+// Calls the form on a box, which gives the range of the box, and adds that to the pass's output, a
+// Range.
 int call_range(BoxCall &context, halide_buffer_t *operands) {
     const CpuCall &call = static_cast<CpuCall &>(context);
     const bool half = call.kernel.problem->inputs[0].type == HEWN_DATA_TYPE_FLOAT16;
@@ -46,16 +50,16 @@ int call_range(BoxCall &context, halide_buffer_t *operands) {
     return 0;
 }
 
-// Comparisons with NaN are invalid operations, which nothing here asks for. As minima must not be
-// flushed, subnormals are kept.
+// Subnormal numbers are kept, because minima must not be flushed. Comparisons with NaN are invalid
+// operations, but nothing here looks at the flag.
 __attribute__((cold)) int list_modes(const Space &, const Variant &variant, CpuKernel &kernel,
                                      CpuMode *modes) {
     kernel.form = variant.form("range");
-    modes[0] = {0, nullptr, call_range, {kernel.form->layouts, 0, true}};  // nothing is stored
+    modes[0] = {0, nullptr, call_range, {kernel.form->layouts, 0, true}};  // nothing to stream
     return 1;
 }
 
-// Nearest even, below 2^22.
+// Returns the nearest integer, ties to even, for numbers below 2^22 in magnitude.
 float rounded(float number) { return (number + 0x1.8p23f) - 0x1.8p23f; }
 
 struct Parameters {
@@ -63,12 +67,13 @@ struct Parameters {
     int32_t zero_point;
 };
 
-// Each operation rounds in f32, in the mode that its caller has set. Apart, so that none is moved
-// out of that mode.
+// Computes the scale and the zero point of a range [low, high] and the output type's range [min,
+// max]. Each operation rounds in f32, in the mode that the caller has set. It is not inlined, so
+// that no operation is moved to where another mode holds.
 __attribute__((noinline)) Parameters parameters_of(float low, float high, float min, float max) {
     const float scale = low == high ? 1.0f : (high - low) / (max - min);
     const float zero_point = min - low / scale;
-    const float clamped = zero_point > min ? std::min(zero_point, max) : min;  // NaN: min
+    const float clamped = zero_point > min ? std::min(zero_point, max) : min;  // NaN becomes min
     return {scale, int32_t(rounded(clamped))};
 }
 

@@ -1,13 +1,14 @@
-// DYNAMIC_QUANTIZE_LINEAR on the CPU: a pass finds the range of its input's elements, from which
-// the scale and the zero point follow; QUANTIZE_LINEAR by them is a pass with that operator's
-// forms.
+// DYNAMIC_QUANTIZE_LINEAR on the CPU has three passes. The first finds the range of the input's
+// elements. The second, which is declared here, makes the scale and the zero point of it. The third
+// is QUANTIZE_LINEAR with these parameters, in that operator's forms.
 #pragma once
 
 #include "../problem/operators.h"
 
 namespace hewn {
 
-// A pass of PassProblem::Parameters: the range, then the outputs.
+// Computes the pass PassProblem::Parameters. `tensors` points to the range, then to the outputs:
+// the scale and the zero point.
 void write_parameters(const Problem &problem, void *const *tensors);
 
 }  // namespace hewn

@@ -1,4 +1,5 @@
-// Executions of an operator on the CPU: where its tensors lie, and small calls.
+// Executes operators on the CPU: finds the addresses of the tensors, and runs small operators at
+// once. Other operators run by slices.cpp. Bound operators are here too.
 #include <cstring>
 
 #include "../base/error.h"
@@ -11,8 +12,8 @@ namespace {
 
 // ---- Addresses ----
 
-// The address of a present tensor's binding. False where a rule is broken, which locate_tensors
-// puts in words.
+// Sets `address` to the address of a present tensor's binding. Returns false if the binding breaks
+// its rule; locate_tensors then reports which one.
 inline bool fulfils(const BindingRule &rule, const hewn_buffer_binding &binding,
                     uintptr_t &address) {
     const uint32_t size = binding.struct_size;
@@ -24,9 +25,9 @@ inline bool fulfils(const BindingRule &rule, const hewn_buffer_binding &binding,
            address <= rule.highest && (address & rule.misaligned) == 0;
 }
 
-// All addresses, where every binding is as it should be, no tensor is empty and the output lies
-// apart from all inputs or in place: the usual case, in few instructions, most of what a small call
-// takes. False: it needs a closer look.
+// The quick way: sets all addresses, if every binding is right, no tensor is empty, and the output
+// lies apart from all inputs or in place. That is the usual case. It needs few instructions, which
+// are most of what a small call takes. Returns false if the bindings need a closer look.
 template<int Inputs>
 inline bool locate(const CpuOperator &op, const hewn_buffer_binding *inputs,
                    const hewn_buffer_binding &output, Addresses &addresses) {
@@ -37,10 +38,10 @@ inline bool locate(const CpuOperator &op, const hewn_buffer_binding *inputs,
     for (int i = 0; i < Inputs; i++) {
         const BindingRule &rule = op.inputs[i];
         if (inputs[i].buffer) {
-            if (!fulfils(rule, inputs[i], in))
-                return false;  // that of a tensor that is not bound never does
-            // in - out lies between -bytes and the output's bytes. In 64 bits, as addresses of 32
-            // would wrap before.
+            // The rule of a tensor that is not bound is never fulfilled.
+            if (!fulfils(rule, inputs[i], in)) return false;
+            // The tensors overlap if in - out lies between -bytes and the output's bytes. It is
+            // computed in 64 bits, because a difference of 32-bit addresses could wrap.
             if (uint64_t(in) - out + (rule.bytes - 1) < rule.overlapping &&
                 !(rule.in_place && in == out))
                 return false;
@@ -54,6 +55,7 @@ inline bool locate(const CpuOperator &op, const hewn_buffer_binding *inputs,
     return true;
 }
 
+// The quick way for an operator with any number of inputs.
 bool locate(const CpuOperator &op, const hewn_buffer_binding *inputs,
             const hewn_buffer_binding &output, Addresses &addresses) {
 #define HEWN_TENSOR(...) +1
@@ -69,7 +71,8 @@ bool locate(const CpuOperator &op, const hewn_buffer_binding *inputs,
     return false;
 }
 
-// All addresses, or what is wrong with a binding. `output` is the first of the outputs' bindings.
+// The full checks: sets all addresses, or reports what is wrong with a binding. `output` is the
+// first of the outputs' bindings.
 __attribute__((cold, noinline)) hewn_status read_addresses(const CpuOperator &op,
                                                            const Bindings &inputs,
                                                            const hewn_buffer_binding &output,
@@ -84,6 +87,7 @@ __attribute__((cold, noinline)) hewn_status read_addresses(const CpuOperator &op
     return HEWN_STATUS_OK;
 }
 
+// Executes an operator that is not small.
 __attribute__((cold, noinline)) hewn_status execute_passes(const CpuOperator &op,
                                                            const Addresses &addresses,
                                                            const hewn_execute_options *options,
@@ -93,10 +97,10 @@ __attribute__((cold, noinline)) hewn_status execute_passes(const CpuOperator &op
     return run_passes(op, addresses, executors, error);
 }
 
-// Where the pass's operands are that begin where their tensors do.
+// Sets the addresses of a pass's operands, if they begin where their tensors do.
 inline void list_addresses(const CpuPass &pass, const Addresses &addresses, void **operands) {
 #pragma GCC unroll 8
-    for (int o = 0; o < kMaxOperands; o++)  // all, whatever their number: counting costs more
+    for (int o = 0; o < kMaxOperands; o++)  // all of them: counting costs more
         operands[o] = addresses[pass.operand_at[o]];
 }
 
@@ -117,7 +121,7 @@ hewn_status execute_on_cpu(const hewn_operator &base, Bindings inputs,
     if (!plain || !locate(op, plain, output, addresses))
         HEWN_CHECK(read_addresses(op, inputs, output, addresses, error));
     if (!op.small) return execute_passes(op, addresses, options, error);
-    // Here, for small calls: a call more costs 7 %.
+    // Small operators run here, because another call would cost 7 %.
     const CpuPass &pass = *op.passes();
     void *operands[kMaxOperands];
     list_addresses(pass, addresses, operands);
@@ -133,8 +137,8 @@ hewn_status execute_on_cpu(const hewn_operator &base, Bindings inputs,
 namespace {
 
 struct CpuBoundOperator : hewn_bound_operator {
-    // Of a plan with one box, what its run reads: copies, as in a program that runs many operators
-    // a small run's time is that of the cache lines that it reads.
+    // For a plan with one box: copies of all that its run reads. In a program that runs many
+    // operators, a small run takes as long as the cache lines that it reads.
     CpuKernel kernel;
     Addresses addresses;
     halide_buffer_t buffers[kMaxOperands];
@@ -152,7 +156,7 @@ hewn_status run_passes_bound(const hewn_bound_operator &base, hewn_error *error)
     return run_passes(operator_of(bound), bound.addresses, bound.executors, error);
 }
 
-// One call of a kernel on buffers that are ready: all that small work needs.
+// One call of a kernel on buffers that are ready, which is all that small work needs.
 hewn_status run_one_box_bound(const hewn_bound_operator &base, hewn_error *error) {
     const CpuBoundOperator &bound = static_cast<const CpuBoundOperator &>(base);
     KernelErrors errors;
@@ -160,8 +164,8 @@ hewn_status run_one_box_bound(const hewn_bound_operator &base, hewn_error *error
     const FloatingPointMode mode(bound.kernel.subnormals);
     call.flushes = mode.flushes();
     call.maybe_invalid = mode.began_invalid();
-    const int failed = bound.kernel.call(
-        call, const_cast<halide_buffer_t *>(bound.buffers));  // which it only reads
+    // The call only reads the buffers.
+    const int failed = bound.kernel.call(call, const_cast<halide_buffer_t *>(bound.buffers));
     return failed == 0 ? hewn_status(HEWN_STATUS_OK)
                        : report(operator_of(bound), failed, errors, error);
 }

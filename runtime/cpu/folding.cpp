@@ -1,3 +1,4 @@
+// Searches for folded factors by trying all pairs of inputs with the operator's own kernels.
 #include "folding.h"
 
 #include <HalideRuntime.h>
@@ -8,10 +9,10 @@ namespace hewn {
 
 namespace {
 
-constexpr int kValues = 256;  // of 8 bits
-constexpr int kRows = 16;     // of kValues pairs each, computed together
+constexpr int kValues = 256;  // the values of 8 bits
+constexpr int kRows = 16;     // rows that are computed together, of kValues pairs each
 
-// The float `steps` steps farther from 0; 0 stays.
+// Returns the float that is `steps` steps farther from 0; 0 stays 0.
 float stepped(float value, int steps) {
     return value == 0 ? value : float_of(bits_of(value) + uint32_t(steps));
 }
@@ -61,12 +62,14 @@ int find_folded_factors(const Quantization &quantization, const halide_type_t *t
         operands[o].host = hosts[o];
     }
 
-    // Steps of a's factor, of b's and of the offset. How often the first and any of the seven fit:
-    // docs/numerics.md.
+    // The trials: steps from the nearest factor of A, of B, and from the nearest offset.
+    // docs/numerics.md tells how often the first trial fits and how often any of the seven does.
     constexpr int kSteps[][3] = {{0, 0, 0},  {0, 0, 1}, {0, 0, -1}, {0, 1, 0},
                                  {0, -1, 0}, {1, 0, 0}, {-1, 0, 0}};
     constexpr int kParts = kValues / kRows;
-    int first = 0;  // begins with the part in which the previous factors differed, as the next may
+    // The next trial begins with the part in which the previous one differed, because it may differ
+    // there too.
+    int first = 0;
     for (const int(&steps)[3] : kSteps) {
         factors = {stepped(nearest.a, steps[0]), stepped(nearest.b, steps[1]),
                    stepped(nearest.offset, steps[2])};

@@ -1,6 +1,7 @@
-// QUANTIZED_LINEAR_ADD by its form `folded`. It takes a third of the operations out of the formula
-// and so rounds otherwise. It is used only where it gives the same outputs: for given scales and
-// zero points there are 2^16 pairs of inputs, fewer if A or B is a constant, and all are tried.
+// QUANTIZED_LINEAR_ADD in its form `folded`, which needs two thirds of the formula's operations but
+// rounds differently. So it is used only where it gives the formula's outputs. For given scales and
+// zero points there are 2^16 pairs of inputs, or fewer if A or B is a constant, and all of them are
+// tried at compile.
 #pragma once
 
 #include <cstddef>
@@ -11,33 +12,36 @@ struct halide_type_t;
 
 namespace hewn {
 
-// The parameters of A, B and the output.
+// The scales and zero points of A, B and the output.
 struct Quantization {
     float scale[3];
     int32_t zero_point[3];
 };
 
-// The bytes that a tensor may hold, each at least once.
+// The values that a tensor's bytes may have, each at least once.
 struct Bytes {
     uint8_t value[256];
 };
+// Returns all 256 values.
 Bytes all_bytes();
+// Returns the values that occur in `size` bytes of memory.
 Bytes bytes_in(const void *memory, uint64_t size);
 
-// RN(a * factor_of_a + RN(b * factor_of_b + offset)).
+// The factors of a sum RN(A * a + RN(B * b + offset)), where RN rounds to nearest.
 struct FoldedFactors {
     float a, b, offset;
 };
 
-// Computes rows of A, B and the output: folded if factors are given, else by the formula. Returns 0
-// or a kernel's error.
+// Computes rows of the output from rows of A and B: with folded factors if `factors` is given, else
+// by the formula. Returns 0 or a kernel's error code.
 using ComputeQuantizedAdd = int (*)(const void *context, halide_buffer_t *operands,
                                     const FoldedFactors *factors);
 
-// Tries all pairs of A's and B's bytes with the factors next to the exact ones, until some give the
-// formula's outputs. `fits`: whether any do. `types` are those of A, B and the output. Takes the
-// time of 2^17 elements if the first factors fit, as they usually do, and of 2^20 at most. Returns
-// 0 or a kernel's error.
+// Tries all pairs of the bytes of A and B, first with the factors nearest to the exact ones and
+// then with their neighbours, until factors give the formula's outputs. Sets `fits` to whether any
+// do, and `factors` to those factors. `types` are the types of A, B and the output. Takes the time
+// of 2^17 elements if the first factors fit, as they usually do, and at most that of 2^20. Returns
+// 0 or a kernel's error code.
 int find_folded_factors(const Quantization &quantization, const halide_type_t *types,
                         const Bytes &a, const Bytes &b, ComputeQuantizedAdd compute,
                         const void *context, FoldedFactors &factors, bool &fits);

@@ -1,3 +1,5 @@
+// Plans an operator's pass on the CPU: tries the operator's modes, and decides how far ahead its
+// kernels prefetch.
 #include "kernel.h"
 
 #include <algorithm>
@@ -8,25 +10,26 @@ namespace hewn {
 
 namespace {
 
-// Whether an operator's forms are chosen. DYNAMIC_QUANTIZE_LINEAR's second pass has
-// QUANTIZE_LINEAR's.
+// Whether an operator's forms are chosen in this build. The third pass of DYNAMIC_QUANTIZE_LINEAR
+// has the forms of QUANTIZE_LINEAR.
 constexpr bool is_chosen(std::string_view name) {
     return is_built(name) || (name == "quantize_linear" && is_built("dynamic_quantize_linear"));
 }
 
-// By the operators' places in the table. Null if there are no kernels, so that a program does not
-// link what nothing calls.
+// The CpuForms of each operator, indexed by its place in the table. Null if the build has no
+// kernels of the operator, so that a program does not link code that nothing calls.
 constexpr const CpuForms *kForms[] = {
 #define HEWN_OPERATOR(name, kernels, ...) is_chosen(#kernels) ? &forms_of_##kernels : nullptr,
 #include "operators.inc"
 };
 
-// How many elements ahead kernels prefetch, with the plan in `slices` slices on `cpus` CPUs of a
-// chip; 0: they do not.
+// Returns how many elements ahead kernels prefetch if the plan runs in `slices` slices on `cpus`
+// CPUs of a chip; 0: not at all.
 __attribute__((cold)) int32_t choose_prefetch_distance(const Plan &plan, int32_t slices,
                                                        int32_t cpus, const Chip &chip,
                                                        const CpuKernel &kernel) {
-    // Only operands in place are worth prefetching, and what is read a vector at a time is little.
+    // Prefetching pays only if all operands are in place. Those of which one vector is read for
+    // each row are too small to count.
     const int64_t run = plan.run_inner * plan.run_outer;
     bool in_place = true;
     for (int o = 0; o < plan.operands; o++)
@@ -39,7 +42,7 @@ __attribute__((cold)) int32_t choose_prefetch_distance(const Plan &plan, int32_t
                                            kernel.prefetch_share) /
                        widest
                  : 0;
-    return run >= distance ? int32_t(distance) : 0;  // loops that prefetch are for long rows
+    return run >= distance ? int32_t(distance) : 0;  // the loops that prefetch are for long rows
 }
 
 }  // namespace

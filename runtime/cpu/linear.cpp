@@ -1,3 +1,4 @@
+// Helpers of QUANTIZE_LINEAR and DEQUANTIZE_LINEAR on the CPU (linear.h).
 #include "linear.h"
 
 #include <algorithm>
@@ -36,7 +37,7 @@ __attribute__((cold)) bool BlockRows::next() {
     const int32_t rows = of_row > 0 ? left_ / of_row : left_;
     for (int o = 0; o < 4; o++) {
         const bool parameter = o == kScale || o == kZeroPoint;
-        const int32_t apart = box_[o].dim[1].stride;  // blocks
+        const int32_t apart = box_[o].dim[1].stride;  // in blocks
         operands[o].host =
             box_[o].host + int64_t(done_) * apart * tensor(problem_, o).kernel_bytes();
         dims_[o][0] = box_[o].dim[0];

@@ -1,4 +1,5 @@
-// What QUANTIZE_LINEAR and DEQUANTIZE_LINEAR share on the CPU: rows of scales and zero points.
+// Code that QUANTIZE_LINEAR and DEQUANTIZE_LINEAR share on the CPU: modes for rows of scales and
+// zero points that repeat within a vector, and modes for blocks.
 #pragma once
 
 #include "../base/kernel_contract.h"
@@ -7,52 +8,55 @@
 
 namespace hewn {
 
-// Their modes, by the scales and zero points. `form` serves them all: `divide` or `general`.
+// The modes of both operators, by how scales and zero points lie. The form `divide` of
+// QUANTIZE_LINEAR, or `general` of DEQUANTIZE_LINEAR, serves all of them.
 enum LinearMode : uint8_t {
     kAnyParameters,
-    kUniform,    // one of each a row
-    kColumns,    // a scale a column, of constants or of enough rows
-    kRepeating,  // they repeat within a vector
-    kBlocks,     // one of each a block
+    kUniform,    // one scale and one zero point for each row
+    kColumns,    // a scale for each column, of constants or of enough rows
+    kRepeating,  // scales and zero points that repeat within a vector
+    kBlocks,     // one scale and one zero point for each block
     kRounded     // any, by division in the attribute's `precision`
 };
 
-// What a plan has to know where a form reads rows of both parameters, `repeating`: one zero point
-// beside a scale a column, which has a layout of its own (see Form), is gathered into a row for it.
+// Returns the traits of `repeating`, which reads rows of both parameters. The layout for one zero
+// point with a scale for each column (see Form) is left out. Such a zero point is then gathered
+// into a row.
 inline KernelTraits reading_rows(uint32_t layouts) {
     constexpr uint32_t kOneZeroPoint = 1u << 0b110;
     return {layouts & ~kOneZeroPoint, 0, false};
 }
 
-// Whether parameters may repeat as `repeating` needs it: after a multiple of the innermost
-// dimension's size.
+// Whether parameters may repeat as `repeating` needs it: the innermost dimension's size divides
+// kRepeatingPeriod.
 inline bool may_repeat(const Space &space) { return kRepeatingPeriod % space.dims[0].size == 0; }
 
-// Whether a plan's scales and zero points do.
+// Whether the scales and zero points of a plan repeat so.
 bool has_repeating_rows(const Plan &plan);
 
-// Whether to take the form `repeating` for a box.
+// Whether a box takes the form `repeating`: its rows must be long enough.
 inline bool takes_repeating(const CpuKernel &kernel, const halide_buffer_t &operand) {
     return kernel.mode == kRepeating && operand.dim[0].extent >= kRepeatingLanes;
 }
 
+// Longer blocks need no form of their own, as other forms are as fast.
 constexpr int64_t kLongestBlock = 128;
 
-// Whether blocks of so many elements have a form of their own.
+// Whether blocks of this size have the form `blocks`.
 inline bool is_block(int64_t size) {
     return size >= kLeastBlock && size <= kLongestBlock && (size & (size - 1)) == 0;
 }
 
-// Whether boxes may be blocks, by the innermost dimension.
+// Whether boxes may be blocks, judging by the innermost dimension.
 inline bool may_be_blocks(const Space &space) {
     return space.rank > 1 && is_block(space.dims[0].size);
 }
 
-// Whether the boxes of a plan are blocks that the form `blocks` takes: beside each other, of
-// kLeastBlock elements and more. Beyond kLongestBlock other forms are as fast.
+// Whether the boxes of a plan are blocks that the form `blocks` takes: of a size that is_block()
+// accepts, and next to one another in memory.
 bool has_blocks(const Plan &plan);
 
-// Goes through a box of blocks in rows as the form `blocks` takes them.
+// Goes through a box of blocks in rows of blocks, as the form `blocks` takes them.
 class BlockRows {
 public:
     halide_buffer_t operands[4];
@@ -62,18 +66,21 @@ public:
     BlockRows(const BlockRows &) = delete;
     BlockRows &operator=(const BlockRows &) = delete;
 
-    // Points the operands to the next rows. False: to the blocks that are left, for other forms.
+    // Points the operands to the next rows and returns true. If no such rows are left, points them
+    // to the remaining blocks, which are for other forms, and returns false.
     bool next();
+    // Whether blocks remain that next() could not make rows of.
     bool has_left() const { return left_ > 0; }
 
 private:
     const Problem &problem_;
     const halide_buffer_t *const box_;
     halide_dimension_t dims_[4][2];
-    int32_t done_ = 0, left_;  // blocks
+    int32_t done_ = 0, left_;  // in blocks
 };
 
-// Brings only those elements of a row into scratch that `repeating` reads.
+// Has the plan bring only those elements of parameters' rows into scratch memory that `repeating`
+// reads.
 void read_a_vector(Plan &plan);
 
 }  // namespace hewn

@@ -1,4 +1,6 @@
-// An operator on the CPU: its passes, and what else its executions read.
+// An operator on the CPU: its passes with their plans and kernels, and what else its executions
+// read. compile.cpp makes it, execute.cpp finds the tensors of an execution, slices.cpp runs the
+// passes.
 #pragma once
 
 #include <HalideRuntime.h>
@@ -9,47 +11,61 @@
 
 namespace hewn {
 
-// What a binding of a tensor must fulfil.
+// The conditions for the binding of one tensor.
 struct BindingRule {
-    uint64_t bytes;    // kUnbound: the tensor is absent or a constant, its binding has no buffer
-    uint64_t highest;  // address at which it still ends within the address space; 0: it is larger
-                       // than that
-    uint64_t misaligned;  // bits of an address that must be 0
-    uint64_t
-        overlapping;  // an input's: at how many addresses it would share a byte with the output
-    uint32_t
-        typed[2];   // struct_size of a binding that says its type: the tensor's, or its stand-in's
-    bool in_place;  // an input's: but it may lie where the output lies
+    // Bytes that the tensor needs. kUnbound: the tensor is absent or a constant, and its binding
+    // has no buffer.
+    uint64_t bytes;
+    // The highest address at which the tensor still ends within the address space; 0 if the tensor
+    // is larger than the address space.
+    uint64_t highest;
+    // The bits of an address that must be 0, so that it is aligned.
+    uint64_t misaligned;
+    // For inputs: the size of the address window in which this tensor would overlap the output.
+    uint64_t overlapping;
+    // The struct_size that a binding may have if it states its type: that of the tensor's type, or
+    // of the type that may stand in for it.
+    uint32_t typed[2];
+    // For inputs: whether it may lie exactly where the output lies.
+    bool in_place;
 };
-constexpr uint64_t kUnbound = UINT64_MAX;  // no memory has so many
+constexpr uint64_t kUnbound = UINT64_MAX;  // more than any memory has
 
-// Where the tensors of an execution lie: the inputs in order, then the outputs.
+// The addresses of an execution's tensors: the inputs in order, then the outputs.
 using Addresses = void *[kMaxTensors];
 
-// A pass as it is planned. One of the lowering is two of these where the last block of a dimension
-// is short: the whole blocks have a plan, and the short ones.
+// A pass with its plan. If the last block of a dimension is short, one pass of the lowering becomes
+// two of these: one for the whole blocks, and one for the short blocks.
 struct CpuPass {
     Plan plan;
     CpuKernel kernel;
-    uint8_t places[kMaxTensors];            // of its problem's tensors
-    uint8_t operand_at[kMaxOperands];       // the places of its operands
-    int64_t first_bytes[kMaxOperands];      // from the tensor's first element to the pass's
-    halide_buffer_t buffers[kMaxOperands];  // what a kernel with assertions looks at; else unused
-    bool writes_parameters;                 // that follow from a range, instead of running boxes
+    // The places of the problem's tensors (lowering.h).
+    uint8_t places[kMaxTensors];
+    uint8_t operand_at[kMaxOperands];  // the places of the operands
+    // Bytes from an operand's first element to this pass's first element.
+    int64_t first_bytes[kMaxOperands];
+    // Types and ranks for kernels with assertions; otherwise unused.
+    halide_buffer_t buffers[kMaxOperands];
+    // Whether this pass runs no boxes but computes the parameters that follow from a range.
+    bool writes_parameters;
 };
 constexpr int kMaxPasses = kMaxPassProblems + kMaxParts - 1;
 
-// Behind it in memory are its passes, then the problems of passes that are not the operator's own.
+// In memory it is followed by its passes, and then by the problems of passes that do not have the
+// operator's own problem.
 struct alignas(CpuPass) CpuOperator : hewn_operator {
     BindingRule inputs[kMaxInputs];
-    BindingRule output;       // all zeros where there are several outputs
-    void *fixed[kMaxInputs];  // where inputs that are not bound lie; null of the others
-    void *constants;          // the memory of those that are constants
+    BindingRule output;  // all zeros if there are several outputs
+    // The addresses of inputs that are not bound; null for all others.
+    void *fixed[kMaxInputs];
+    void *constants;  // the memory of constant inputs
     int32_t pass_count;
-    bool small;           // one pass, on the calling thread, with a small state
+    // Whether there is one pass, which runs on the calling thread and keeps a small state.
+    bool small;
     int32_t max_threads;  // 0: no limit
-    int32_t cpus;         // that an execution of the operator's executor may run on
-    int32_t online;       // that one of a caller's may
+    // How many CPUs an execution may run on: with the operator's executor, and with the caller's.
+    int32_t cpus;
+    int32_t online;
     hewn_parallel_for_fn parallel_for;
     void *parallel_for_context;
 
@@ -73,34 +89,37 @@ hewn_status execute_on_cpu(const hewn_operator &op, Bindings inputs,
 hewn_status bind_on_cpu(const hewn_operator &op, Bindings inputs, const hewn_buffer_binding &output,
                         const hewn_execute_options *options, hewn_bound_operator **bound,
                         hewn_error *error);
-// Whether an execution with these bindings takes the short way to its addresses. For tests: only
-// speed tells otherwise.
+// Whether an execution with these bindings takes the quick way to its addresses. For tests, because
+// nothing but the speed tells otherwise.
 bool is_located_at_once(const hewn_operator &op, const hewn_buffer_binding *inputs,
                         const hewn_buffer_binding &output);
 
 // ---- slices.cpp ----
 
-// How many slices a pass has, who runs them if they are several, and how.
+// How many slices a pass has, and who runs them if there are several.
 struct Executor {
     int32_t slices;
     hewn_parallel_for_fn parallel_for;
     void *context;
+    // As the caller's options say.
     bool output_is_read_next;
 };
 using Executors = Executor[kMaxPasses];
+// Chooses the executor of each pass.
 void choose_executors(const CpuOperator &op, const hewn_execute_options *options,
                       Executors &executors);
 
-// Runs all passes.
+// Runs all passes, one after the other.
 hewn_status run_passes(const CpuOperator &op, const Addresses &addresses,
                        const Executors &executors, hewn_error *error);
 
-// The error of a kernel that returned the code `failed`.
+// Reports the error of a kernel that returned the code `failed`.
 hewn_status report(const CpuOperator &op, int failed, const KernelErrors &errors,
                    hewn_error *error);
 
-// Boxes [first, last) of a pass whose operands begin at `operands`. 0, or the code of the first
-// error, which is noted in call's user context. Inline: every small call pays for it.
+// Runs boxes [first, last) of a pass whose operands begin at `operands`, in the floating-point mode
+// that the pass needs. Returns 0, or the code of the first error, whose message is then in call's
+// user context. It is inline because every small call pays for it.
 inline int run_boxes_of(const CpuPass &pass, void *const *operands, int64_t first, int64_t last,
                         CpuCall &call) {
     const FloatingPointMode mode(pass.kernel.subnormals);
@@ -109,7 +128,7 @@ inline int run_boxes_of(const CpuPass &pass, void *const *operands, int64_t firs
     halide_buffer_t buffers[kMaxOperands];
     if (kKernelAssertions) __builtin_memcpy(buffers, pass.buffers, sizeof buffers);
 #pragma GCC unroll 8
-    for (int o = 0; o < kMaxOperands; o++)  // all, whatever their number: counting costs more
+    for (int o = 0; o < kMaxOperands; o++)  // all of them: counting costs more
         buffers[o].host = static_cast<uint8_t *>(operands[o]);
     return run_boxes(pass.plan, first, last, buffers, pass.kernel.call, call);
 }

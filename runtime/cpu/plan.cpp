@@ -1,3 +1,5 @@
+// Makes plans: chooses the box and the way to each operand, and writes both down as a Plan. The lab
+// has the rules in full (docs/lab/architecture.md#boxes-rows-and-runs).
 #include "plan.h"
 
 #include <algorithm>
@@ -10,50 +12,52 @@ namespace hewn {
 
 namespace {
 
-// An operand's part of scratch memory. A run fills at most half of it, so that three operands fit
-// an L1 cache of 32 KiB; a transposed tile or a streamed block may fill it.
+// The size of an operand's part of scratch memory. A run fills at most half of it, so that three
+// operands fit in an L1 cache of 32 KiB. A transposed tile or a streamed piece may fill all of it.
 constexpr int64_t kScratchBytes = 16 << 10;
 constexpr int64_t kRunBytes = 8 << 10;
-constexpr int64_t kTileBytes = 32 << 10;  // of a tall tile
-// In a transposed tile, rows of at least kPaddedBytes are a cache line longer than needed. The 16
-// bytes that the transposition writes of each row then lie in different cache sets.
+constexpr int64_t kTileBytes = 32 << 10;  // the size of a tall tile
+// In a transposed tile, rows of at least kPaddedBytes are a cache line longer than needed. The
+// transposition writes 16 bytes of each row at once; with the padding they lie in different cache
+// sets.
 constexpr int64_t kPaddedBytes = 256, kPadBytes = 64;
 // An operand of up to this many bytes, such as a row that all rows share, stays in a core's own
-// cache. It is not prefetched beside a streamed output, where it would use up its part of what is
-// fetched ahead.
+// cache. It is not prefetched while the output is streamed, because it would take its part of what
+// is fetched ahead for nothing.
 constexpr int64_t kOwnCacheBytes = 256 << 10;
-// Gap between the operands' parts of scratch memory, so that they do not share cache sets.
+// The gap between the operands' parts of scratch memory, so that they do not share cache sets.
 constexpr int64_t kScratchStagger = 320;
 static_assert(kScratchMemory ==
               kMaxOperands *
                   (kScratchBytes + kScratchBytes / kPaddedBytes * kPadBytes + kScratchStagger));
-// What boxes are chosen by: the costs of what is done around a kernel's arithmetic, in picoseconds.
-// One list for all targets (docs/lab/architecture.md#prices).
+// Boxes are chosen by the costs of everything around a kernel's arithmetic, in picoseconds. There
+// is one list for all targets (docs/lab/architecture.md#prices).
 namespace price {
-constexpr int64_t kCall = 10000;  // of a kernel
-constexpr int64_t kRow = 2200;    // each further row of a call
-// An element of a flattened run, whatever else happens to it; one that a table brings to scratch
-// memory, or from it; one that is copied there.
+constexpr int64_t kCall = 10000;  // a call of a kernel
+constexpr int64_t kRow = 2200;    // each further row in a call
+// kFlattened: each element of a flattened run, in addition to the costs below. kGathered,
+// kScattered: an element that a table brings to scratch memory, or from it. kRepeated: an element
+// that is copied within scratch memory.
 constexpr int64_t kFlattened = 35, kGathered = 300, kScattered = 350, kRepeated = 20;
-// An element that moves by an offset of its own; by a stride.
+// An element that is moved by an offset of its own, and one that is moved by a stride.
 constexpr int64_t kGatheredAlone = 300, kMovedEvenly = 180;
 }  // namespace price
-// What starting a row costs, in elements of a longer run.
+// The cost of starting a row, in elements of a longer run.
 constexpr int64_t kRowElements = 16;
-// The longest call that counts as short, in bytes of its widest operand: where all operands have up
-// to 8 MiB, and where they have more.
+// The longest call that counts as short, in bytes of its widest operand: if all operands have up to
+// 8 MiB, and if they have more.
 constexpr int64_t kShortCall = 512, kShortCallBeyond = 64;
-// The fewest elements that are transposed faster than they are gathered; the same for elements of
-// one byte that do not fill whole squares.
+// The fewest elements that are transposed faster than they are gathered. The second limit is for
+// elements of one byte that do not fill whole squares.
 constexpr int64_t kLeastTransposed = 256, kLeastWithEdges = 512;
-// Halide's index arithmetic is in int32.
+// Halide computes indices in int32.
 constexpr int64_t kMaxIndex = INT32_MAX;
 
 // The digit of operand o in a layout (see Form).
 uint32_t digit(int operands, int o) { return 1u << (operands - 2 - o); }
 
-// The specialised layout with the fewest digits set that has all digits of `needed`. Operands of
-// its other digits are expanded in scratch.
+// Returns the specialised layout with the fewest digits set that has all digits of `needed`.
+// Operands of its other digits must be expanded in scratch memory.
 uint32_t covering_layout(uint32_t layouts, uint32_t needed) {
     uint32_t best = UINT32_MAX;
     for (uint32_t layout = 0; layout < 1u << (kMaxOperands - 1); layout++) {
@@ -64,20 +68,21 @@ uint32_t covering_layout(uint32_t layouts, uint32_t needed) {
     return best;
 }
 
-// Rows and columns below which a transposition is not worth its call.
+// With fewer rows or columns, a transposition is not worth its call.
 constexpr int64_t kTransposeSide = 8;
 
 int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 
 int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
 
+// The box that a planner chooses.
 struct Box {
-    int last = 0;      // the run is dims [0, last], with `outer` elements of the last
-    int row_dim = -1;  // the dimension that rows go through; -1: none
+    int last = 0;      // the run is dims [0, last], with `outer` elements of the last one
+    int row_dim = -1;  // the dimension that rows go through; -1: there is one row
     int64_t inner = 1, outer = 1, rows = 1;
 };
 
-// Makes each decision about a box, before the plan is written down.
+// Makes every decision about a box, before the plan is written down.
 class Planner {
 public:
     Planner(const Space &space, const KernelTraits &kernel, const PlanKnobs &knobs,
@@ -100,7 +105,7 @@ public:
 
     double moved_bytes() const { return moved_bytes_; }
 
-    // Bytes of operand o's distinct elements.
+    // Bytes of the distinct elements of operand o.
     double bytes_of(int o) const {
         double bytes = space_.conversion[o] ? space_.conversion[o]->bits / 8.0 : element_bytes(o);
         for (int k = 0; k < space_.rank; k++)
@@ -108,7 +113,7 @@ public:
         return bytes;
     }
 
-    // Whether, beside a streamed output, operand o comes from memory rather than from a core's own
+    // Whether operand o comes from memory while the output is streamed, and not from a core's own
     // cache.
     bool from_memory(int o) const { return bytes_of(o) > double(kOwnCacheBytes); }
 
@@ -116,14 +121,16 @@ public:
 
     bool streams() const { return streams_; }
 
-    // Whether a cache would hold what is streamed until it is read next.
+    // Whether a cache would hold a streamed output until its caller reads it next.
     bool kept_if_read_next() const {
         return streams_ && moved_bytes_ < double(traits_of(chip_).kept_below);
     }
 
-    // The iteration space: as given, or with a dimension divided into two once the box is chosen.
+    // The iteration space. It is the given one, unless the planner exchanged its first two
+    // dimensions or divided one into two.
     const Space &space() const { return space_; }
 
+    // Chooses the box. May divide a dimension of the space.
     Box choose_box() {
         bool unit = layout_of({}) == varying({});
         for (int o = 0; o < operands_; o++) unit &= is_unit(o) && !space_.conversion[o];
@@ -139,12 +146,12 @@ public:
         return box;
     }
 
-    // The layout that serves the run of a box: with the digits of the inputs that vary along it.
+    // The layout for the run of a box: the digits of all inputs that vary along the run are set.
     uint32_t layout_of(const Box &box) const {
         return covering_layout(kernel_.layouts, varying(box));
     }
 
-    // How operand o lies along the run of a box.
+    // Whether operand o is dense, or constant, along the run of a box.
     bool dense(const Box &box, int o) const {
         int64_t expected = 1;
         for (int k = 0; k <= box.last; k++) {
@@ -160,7 +167,8 @@ public:
         return true;
     }
 
-    // `runs`: the kernel takes a run of the operand, rather than one element for the whole run.
+    // How the kernel reaches operand o. `runs` says that the kernel takes a run of the operand, and
+    // not one element for the whole run.
     Access access(const Box &box, int o, bool runs) const {
         if (space_.conversion[o]) return !runs || dense(box, o) ? Access::Converted : Access::Table;
         if (!runs || dense(box, o))
@@ -172,6 +180,7 @@ public:
     }
 
 private:
+    // The digits of the inputs that vary along the run of a box.
     uint32_t varying(const Box &box) const {
         uint32_t digits = 0;
         for (int o = 0; o < output_; o++) digits |= constant(box, o) ? 0 : digit(operands_, o);
@@ -186,14 +195,14 @@ private:
     int64_t widest_ = 1;
     int run_rank_ = 0;  // how many dimensions a run may go through
     double moved_bytes_ = 0;
-    // Whether the output bypasses the caches: it is dense, the operands exceed them, and enough is
-    // output to outweigh the copy.
+    // Whether the output is streamed: it is dense, all operands together exceed the caches, and the
+    // output is a large enough share of them to outweigh the copy.
     bool streams_ = false;
     // Whether runs go through the second dimension, and scattering interleaves the output's rows.
     bool interleaves_ = false;
 
-    // Whether operand o is transposed faster than gathered: 8 elements on a side (of bytes 16, a
-    // square's), and enough of them for the calls.
+    // Whether operand o is transposed faster than it is gathered. It must have at least 8 elements
+    // on each side (bytes: 16, as a square has), and enough elements in all to be worth the calls.
     bool transposing_pays(int o, int64_t columns, int64_t rows) const {
         const int64_t side = std::max<int64_t>(kTransposeSide, kSquareBytes / element_bytes(o));
         if (space_.conversion[o]) return false;
@@ -202,8 +211,9 @@ private:
                columns * rows >= (edges_cost ? kLeastWithEdges : kLeastTransposed);
     }
 
-    // Planes to pixels: whether runs should go through the second dimension, because the output's
-    // innermost one is short and inputs, dense along the second, then stay in place.
+    // Whether runs should go through the second dimension (planes to pixels). That is so if the
+    // output's innermost dimension is short, and inputs that are dense along the second one then
+    // stay in place.
     bool interleaving_pays() const {
         if (space_.rank < 2 || dim(0).size >= kTransposeSide || dim(1).size < 64 ||
             dim(0).stride[output_] != 1 || ends_runs(1))
@@ -225,7 +235,8 @@ private:
         return false;
     }
 
-    // The most bytes in a box of operands in place. No limit if there is nothing to slice.
+    // The most bytes in a box whose operands are in place. There is no limit if the work is not
+    // divided among threads.
     int64_t box_bytes() const { return parallel() ? knobs_.box_bytes : kMaxIndex; }
 
     const Dimension &dim(int k) const { return space_.dims[k]; }
@@ -236,9 +247,13 @@ private:
         return dim(0).stride[o] == 1 || (o != output_ && dim(0).stride[o] == 0);
     }
 
-    // What is read and written in runs along dimension 0: bytes of the widest element in place (0:
-    // none) and in scratch memory; the sum of those in scratch memory; and the bitwise or of the
-    // bytes from element to element there.
+    // The operands that are read and written in runs along dimension 0.
+    //   - widest_in_place, widest_in_scratch: bytes of the widest element in place (0: none is),
+    //     and of the widest in scratch memory.
+    //   - operands_in_scratch: the number of operands in scratch memory.
+    //   - in_scratch: the sum of the bytes of one element of each of them.
+    //   - steps: the bitwise or of the bytes from element to element of each of them that is
+    //     not converted.
     struct Runs {
         int64_t widest_in_place = 0, widest_in_scratch = 1, in_scratch = 0, operands_in_scratch = 0,
                 steps = 0;
@@ -263,10 +278,11 @@ private:
         return all;
     }
 
-    // A tile of several cache lines of each column instead of one, in 32 KiB an operand
-    // (docs/lab/performance.md#tall-tiles): four lines of 128 columns. If memory binds, and
-    // operands in place are as wide, rows should be longer: two lines of 256 columns, unless the
-    // L2 cache holds the operands. False: no such tile, `box` is unchanged.
+    // Chooses a tall tile, which holds several cache lines of each column, in 32 KiB for each
+    // operand (docs/lab/performance.md#tall-tiles): four lines of 128 columns. If the work is bound
+    // by memory and an operand in place is as wide, rows should be longer: two lines of 256
+    // columns, unless the L2 cache holds the operands. Returns false, and leaves `box` unchanged,
+    // if no such tile pays.
     bool tall_tile(int partner, const Runs &runs, Box &box) const {
         const int64_t apart = tall_tile_columns_apart(chip_, moved_bytes_);
         if (apart == 0 || streams_ || !runs.lie_apart_by_multiples_of(apart)) return false;
@@ -289,7 +305,7 @@ private:
         return false;
     }
 
-    // Whether short rows are flattened through scratch, rather than looped over
+    // Whether short rows are flattened through scratch memory, and not looped over
     // (docs/lab/architecture.md#boxes-rows-and-runs).
     bool flattening_pays() const {
         if (dim(0).size >= 32 || run_rank_ < 2) return false;
@@ -297,28 +313,28 @@ private:
         while (flat.last + 1 < run_rank_ && flat.inner * dim(flat.last).size < kRunBytes / widest_)
             flat.inner *= dim(flat.last++).size;
         flat.outer = dim(flat.last).size;
-        int64_t flattened = price::kFlattened;  // for each element
+        int64_t flattened = price::kFlattened;  // of each element
         for (int o = 0; o < operands_; o++) {
             if (dense(flat, o) || (o != output_ && constant(flat, o))) continue;
             flattened += repeats_from(flat.last, o) ? price::kRepeated
                          : o == output_             ? price::kScattered
                                                     : price::kGathered;
         }
-        // Of more rows than that a call's own cost is negligible, and products could overflow.
+        // With more rows than this, the cost of a call is negligible, and products could overflow.
         constexpr int64_t kMostRows = 1 << 20;
         const int64_t rows = std::min(dim(row_dimension(dim(0).size)).size, kMostRows);
         return price::kCall + price::kRow * rows > flattened * dim(0).size * rows;
     }
 
-    // Whether operand o is the same all along dimension k and those outside it.
+    // Whether operand o is constant along dimension k and all dimensions outside it.
     bool repeats_from(int k, int o) const {
         while (k < space_.rank && dim(k).stride[o] == 0) k++;
         return k == space_.rank;
     }
 
-    // The most rows along dimension k. Every operand's rows * stride + run must fit in int32, as
-    // Halide's indices do. Where an operand varies that must be constant along each run,
-    // kMaxUniformRows is the limit.
+    // The most rows along dimension k. For every operand, rows * stride + run must fit in int32, as
+    // Halide's indices do. If an operand varies along k that must be constant along each run, the
+    // limit is kMaxUniformRows.
     int64_t most_rows(int k, int64_t run) const {
         int64_t most = ends_runs(k) ? std::min<int64_t>(dim(k).size, kMaxUniformRows) : dim(k).size;
         for (int o = 0; o < operands_; o++) {
@@ -327,16 +343,17 @@ private:
         return std::max<int64_t>(most, 1);
     }
 
-    // Elements of a piece of the streamed output. Two inputs from memory share what one alone may
-    // take (docs/lab/performance.md#streaming).
+    // Elements of a piece of the streamed output. If two inputs come from memory, pieces are half
+    // as long (docs/lab/performance.md#streaming).
     int64_t stream_piece_elements() const {
         int64_t inputs = 0;
         for (int o = 0; o < output_; o++) inputs += from_memory(o);
         return knobs_.stream_piece_bytes / (inputs > 1 ? 2 * widest_ : widest_);
     }
 
+    // A box whose operands are all in place.
     Box direct_box() const {
-        int64_t bytes = 0;  // moved per element
+        int64_t bytes = 0;  // moved for each element
         for (int o = 0; o < operands_; o++) bytes += dim(0).stride[o] != 0 ? element_bytes(o) : 0;
         const int64_t elements =
             streams_ ? stream_piece_elements() : box_bytes() / bytes / 256 * 256;
@@ -344,17 +361,18 @@ private:
         box.outer = std::min(dim(0).size, elements);
         if (space_.rank > 1 && box.outer == dim(0).size) {
             box.row_dim = row_dimension(box.outer);
-            const int64_t together =
-                box.row_dim == 1 ? 1 : dim(1).size;  // boxes that share cache lines
+            // The boxes that share cache lines.
+            const int64_t together = box.row_dim == 1 ? 1 : dim(1).size;
             box.rows = std::clamp<int64_t>(elements / box.outer / together, 1,
                                            most_rows(box.row_dim, box.outer));
         }
         return box;
     }
 
-    // The dimension that rows of a box in place go through: the next one, or the one after that if
-    // the next would make calls of few short rows. Beyond 8 MiB of operands only the shortest calls
-    // count, because what lies between the rows is fetched and left.
+    // The dimension that rows of a box in place go through. It is the next one, or the one after
+    // that if the next would make calls of few short rows. Beyond 8 MiB of operands only the
+    // shortest calls count as such, because the memory between the rows of a box is fetched and
+    // then left.
     int row_dimension(int64_t run) const {
         const int64_t short_call = moved_bytes_ <= double(8 << 20) ? kShortCall : kShortCallBeyond;
         const bool other = space_.rank > 2 && !streams_ && dim(2).size > dim(1).size &&
@@ -362,10 +380,10 @@ private:
         return other ? 2 : 1;
     }
 
-    // Whether the run should go on into the next dimension. If so, operands that were constant so
-    // far must be gathered; if not, each such run is a row of its own. Not counted are operands
-    // that are the same in all of the longest runs, as they are gathered once, and those that no
-    // layout lets the kernel read as one element.
+    // Whether the run should go on into the next dimension. If it does, operands that were constant
+    // so far must be gathered. If it does not, each run up to here is a row of its own. Two kinds
+    // of operands do not count: those that are the same in all of the longest runs, because they
+    // are gathered once, and those that the kernel cannot read as one element in any layout.
     bool continuing_pays(const Box &box, int64_t limit) const {
         const uint32_t layout = layout_of(box);
         int longest = box.last + 1;
@@ -380,8 +398,9 @@ private:
         return box.inner * dim(box.last).size * begin < kRowElements;
     }
 
-    // The dimension (-1: none) along which an operand is dense that is strided along the run. A box
-    // of both dimensions keeps the operand's cache lines in use, the more so if it is transposed.
+    // The dimension along which an operand is dense that is strided along the run; -1: there is
+    // none. A box of both dimensions keeps the operand's cache lines in use, especially if it is
+    // transposed.
     struct Partner {
         int dimension = -1;
         bool transposes = false;
@@ -399,9 +418,9 @@ private:
         return partner;
     }
 
-    // A tile of a transposed operand. It has as many rows as a cache line holds of the widest
-    // element in scratch, so that lines are read once, and long runs for the other operands
-    // (docs/lab/performance.md#transposing).
+    // A tile of a transposed operand. It has as many rows as a cache line holds elements of the
+    // widest operand in scratch memory, so that each line is read once. Its runs are long, for the
+    // other operands (docs/lab/performance.md#transposing).
     Box tile_box(int partner) const {
         Box box;
         const Runs all = runs();
@@ -418,8 +437,8 @@ private:
         return box;
     }
 
-    // A run through as many dimensions as scratch memory is meant for. Rows go through `partner`
-    // (-1: none) if the run does not reach it.
+    // A run through as many dimensions as scratch memory has room for. Rows go through `partner`
+    // (-1: none) if the run does not reach that dimension.
     Box flattened_box(int partner) const {
         Box box;
         const int64_t run = kRunBytes / widest_;
@@ -431,8 +450,8 @@ private:
         } else if (partner > 0) {
             int64_t below = 1;
             for (int k = 0; k < partner && below <= limit; k++) below *= dim(k).size;
-            // Otherwise the run goes through it, or its rows do; rows with scales of their own
-            // should be long.
+            // If the run reaches the partner, rows need not go through it. Rows that have scales of
+            // their own should be long.
             if (below * 2 > limit && partner < run_rank_) {
                 box.row_dim = partner;
                 box.rows = std::min<int64_t>({dim(partner).size, 16, most_rows(partner, run)});
@@ -450,9 +469,9 @@ private:
         return box;
     }
 
-    // If all that a flattened run has in scratch memory repeats along the run's last dimension,
-    // divides that dimension into shorter runs and rows of them. Less scratch memory is then
-    // filled, and a call does more. Not if the output is streamed, block by block.
+    // Divides the run's last dimension into shorter runs and rows of them, if everything that a
+    // flattened run has in scratch memory repeats along that dimension. Less scratch memory is then
+    // filled, and a call does more. A streamed output is computed piece by piece instead.
     void divide_run(Box &box) {
         if (box.last == 0 || box.row_dim >= 0 || streams_ || space_.rank == kMaxDimensions) return;
         Dimension &last = space_.dims[box.last];
@@ -480,8 +499,8 @@ private:
         box.rows = std::clamp<int64_t>(most, 1, most_rows(box.row_dim, outer * box.inner));
     }
 
-    // If a run ends before the next dimension, rows go through that, as many as scratch memory is
-    // meant for.
+    // If a run ends before the next dimension, lets rows go through that one: as many as scratch
+    // memory has room for.
     void add_rows(Box &box) const {
         const int next = box.last + 1;
         if (box.row_dim >= 0 || next >= space_.rank || box.outer != dim(box.last).size) return;
@@ -492,8 +511,8 @@ private:
         box.rows = rows;
     }
 
-    // Where a dimension of an output that shares bytes is cut, cuts it between bytes, so that
-    // slices do not share one (writes_whole_bytes).
+    // If a dimension of a sub-byte output is cut, cuts it between bytes, so that slices do not
+    // share a byte (writes_whole_bytes).
     void cut_at_whole_bytes(Box &box) const {
         if (!space_.conversion[output_]) return;
         const int in_a_byte = space_.conversion[output_]->in_a_byte();
@@ -508,7 +527,7 @@ private:
     // transposed tile fit in int32.
     int64_t most_outer(const Box &box, int64_t outer) const {
         for (int o = 0; o < operands_; o++) {
-            int64_t below = 0;  // fits: each dimension before was limited
+            int64_t below = 0;  // does not overflow: each dimension before was limited
             for (int k = 0; k < box.last; k++) below += (dim(k).size - 1) * dim(k).stride[o];
             const int64_t room = INT32_MAX / element_bytes(o) - below - box.rows,
                           stride = dim(box.last).stride[o];
@@ -518,8 +537,8 @@ private:
     }
 };
 
-// Elements after which operand o repeats along a run: those of the dimensions inside the outer ones
-// along which it is constant.
+// The number of elements after which operand o repeats along a run. Outer dimensions along which it
+// is constant do not count.
 int64_t period_of(const Space &space, const Box &box, int o) {
     int64_t elements = 1, period = 1;
     for (int k = 0; k <= box.last; k++) {
@@ -529,16 +548,16 @@ int64_t period_of(const Space &space, const Box &box, int o) {
     return period;
 }
 
-// Elements of a piece of the run. Each takes a load and a store, one with its own offset another
-// load.
+// Elements of a piece of the run. An element of a piece takes a load and a store. An element with
+// an offset of its own takes another load.
 int64_t piece_of(const Space &space, const Box &box) {
     constexpr int64_t kShortest = 16;
     const int64_t inner = box.last == 0 ? box.outer : space.dims[0].size;
     return inner >= kShortest ? inner : 1;
 }
 
-// table[i]: the byte offset of the run's i-th piece of operand o, i < count. A piece is an element
-// or the innermost dimension.
+// Fills table[i], for i < count, with the byte offset of the run's piece number i of operand o. A
+// piece is the innermost dimension or, with `of_elements`, one element.
 void fill_table(const Space &space, const Box &box, int o, int32_t element_bytes, bool of_elements,
                 int64_t count, int32_t *table) {
     table[0] = 0;
@@ -550,21 +569,24 @@ void fill_table(const Space &space, const Box &box, int o, int32_t element_bytes
     }
 }
 
-// Elements from row to row of operand o as the kernel sees it; in the tensor they are row_stride.
+// The elements from row to row of operand o as the kernel sees it. In the tensor they are
+// `row_stride`.
 int64_t kernel_row_stride(const Plan &plan, int o, int64_t run, int64_t row_stride) {
     if (plan.access[o] == Access::InPlace) return row_stride;
-    if (o != plan.operands - 1 && row_stride == 0)
-        return 0;  // the same in every row: scratch has it once
+    // The operand is the same in every row, so scratch memory has one row of it.
+    if (o != plan.operands - 1 && row_stride == 0) return 0;
     const int32_t bytes = plan.element_bytes[o];
     return plan.access[o] == Access::Transpose && run * bytes >= kPaddedBytes
                ? run + kPadBytes / bytes
                : run;
 }
 
-// Adds the loops over boxes. Boxes beside each other in memory come first: along the run, or along
-// the rows if those of a transposed operand lie beside the last ones, in the same pages and pairs
-// of cache lines. If rows leave out a dimension, the boxes between the rows of a box come next,
-// while their lines are in the cache.
+// Adds the loops over boxes.
+//
+// Boxes that are neighbours in memory come first: along the run, or along the rows if an operand is
+// transposed, whose next rows lie next to the last ones, in the same pages and pairs of cache
+// lines. If rows leave out a dimension, the boxes between the rows of a box come next, while their
+// lines are in the cache.
 void add_loops(const Space &space, const Box &box, bool rows_first, Plan &plan) {
     plan.run_loop = plan.row_loop = -1;
     plan.box_count = 1;
@@ -591,7 +613,7 @@ void add_loops(const Space &space, const Box &box, bool rows_first, Plan &plan) 
     }
 }
 
-// Whether no two boxes of a converted output write to one byte.
+// Whether no two boxes of a converted output write to the same byte.
 bool writes_whole_bytes(const Plan &plan) {
     const int output = plan.operands - 1;
     const Conversion &conversion = *plan.conversion[output];
@@ -603,9 +625,9 @@ bool writes_whole_bytes(const Plan &plan) {
     return whole;
 }
 
-// Writes down how operand o is reached. `runs`: it varies along the kernel's run; otherwise the
-// kernel takes one element of each row. `scratch`: bytes of the operands before it, to which its
-// own are added. False: no memory.
+// Writes down how operand o is reached. `runs` says that it varies along the kernel's run;
+// otherwise the kernel takes one element of each row. `scratch` is the number of bytes of scratch
+// memory that the operands before it use; its own are added. Returns false if there is no memory.
 bool plan_operand(const Planner &planner, const Box &box, int o, bool runs,
                   const Allocator &allocator, int64_t &scratch, Plan &plan) {
     const Space &space = planner.space();
@@ -642,7 +664,8 @@ bool plan_operand(const Planner &planner, const Box &box, int o, bool runs,
 
 }  // namespace
 
-// Compiled for size, with all that it inlines, as it runs once an operator.
+// It is compiled for size ("cold"), with everything that it inlines, because it runs once for each
+// operator.
 __attribute__((cold)) bool build_plan(const Space &given, const KernelTraits &kernel,
                                       const PlanKnobs &knobs, const Chip &chip,
                                       const Allocator &allocator, Plan &plan) {
@@ -662,7 +685,7 @@ __attribute__((cold)) bool build_plan(const Space &given, const KernelTraits &ke
     plan.piece = piece_of(space, box);
 
     const uint32_t layout = planner.layout_of(box);
-    int64_t scratch = 0;  // bytes of operands so far
+    int64_t scratch = 0;  // bytes of the operands so far
     for (int o = 0; o < operands; o++) {
         const bool runs = o == output || (layout & digit(operands, o));
         plan.element_bytes[o] = space.element_bytes[o];
@@ -701,7 +724,8 @@ void destroy_plan(const Allocator &allocator, Plan &plan) {
 }
 
 namespace {
-constexpr int64_t kMany = int64_t(1) << 31;  // more makes no difference, and could overflow
+constexpr int64_t kMany = int64_t(1)
+                          << 31;  // larger numbers make no difference, and could overflow
 }  // namespace
 
 __attribute__((cold)) int64_t repeated_boxes(const Plan &plan, int o) {

@@ -1,3 +1,5 @@
+// Halide's thread pool, as the library uses it: starts and joins its threads, keeps them off the
+// caller's CPU on Linux, and ends them in time. docs/architecture.md#threads gives the reasons.
 #include "pool.h"
 
 #include <HalideRuntime.h>
@@ -18,9 +20,10 @@
 #include <windows.h>
 #endif
 
-// ---- What Halide's pool starts and joins its threads by ----
+// ---- How Halide's pool starts and joins its threads ----
 //
-// A thread that could not be had is null (docs/architecture.md#threads).
+// Halide does not notice when it cannot have a thread. Here such a thread is null
+// (docs/architecture.md#threads).
 
 #if !defined(_WIN32)
 
@@ -38,7 +41,7 @@ void *run(void *argument) {
 }
 }  // namespace
 
-// In the place of Halide's, which are weak.
+// These functions replace Halide's, which are weak.
 extern "C" halide_thread *halide_spawn_thread(void (*fn)(void *), void *argument) {
     Thread *thread = static_cast<Thread *>(std::malloc(sizeof(Thread)));
     if (!thread) return nullptr;
@@ -57,9 +60,10 @@ extern "C" void halide_join_thread(halide_thread *started) {
 
 #else
 
-// COFF's weak functions cannot be replaced. The build has Halide's call these for the system's
-// (cmake/Kernels.cmake). It writes to what it takes for memory for a thread, of three pointers, the
-// last of them the handle, and gives it to CreateThread.
+// Weak functions cannot be replaced in COFF. The build has Halide's functions call these instead of
+// the system's (cmake/Kernels.cmake). Halide allocates memory of three pointers for a thread, the
+// last of which becomes the handle, writes to it without a check, and gives it to CreateThread. If
+// there is no memory, it gets `no_thread`.
 namespace {
 void *no_thread[3];
 }
@@ -79,7 +83,7 @@ extern "C" HANDLE hewn_halide_create_thread(SECURITY_ATTRIBUTES *security, SIZE_
 extern "C" DWORD hewn_halide_join(HANDLE thread, DWORD milliseconds) {
     if (!thread) return WAIT_FAILED;
     const DWORD result = WaitForSingleObject(thread, milliseconds);
-    CloseHandle(thread);  // which Halide would not
+    CloseHandle(thread);  // Halide does not close it
     return result;
 }
 
@@ -89,25 +93,27 @@ namespace hewn {
 
 namespace {
 
-// A thread that shares a call's work with the pool's threads; made on it. Linux may wake those on
-// the caller's CPU, where they come too late: what it does about that is told in
-// docs/architecture.md#threads.
+// A thread that shares the work of its call with the pool's threads. The object is made on that
+// thread. A Linux kernel may wake the pool's threads on the caller's CPU, where they come too late;
+// docs/architecture.md#threads tells what this class does about that.
 class Caller {
 public:
+    // The next one in the list of callers.
     Caller *next = nullptr;
 
 #if defined(__linux__)
-    // Call it before each part of the work, on the thread that does the part.
+    // Call this before each part of the work, on the thread that does the part.
     void begin_part();
     int32_t thread() const { return thread_; }
 
 private:
     const int32_t thread_ = this_thread(), cpu_ = sched_getcpu();
     const int64_t start_ns_ = now_ns();
-    bool gave_way_ = false;  // the caller's own
+    bool gave_way_ = false;  // whether the caller itself gave way
+    // Whether a thread of the pool has begun a part.
     std::atomic<bool> joined_{false};
 
-    // Longer than an idle CPU takes to wake a thread.
+    // This is longer than an idle CPU takes to wake a thread.
     static constexpr int64_t kPatienceNs = 100'000;
 
     static int32_t this_thread() { return int32_t(syscall(SYS_gettid)); }
@@ -121,19 +127,20 @@ private:
 #endif
 };
 
-// A forked child uses nothing of what follows: the pool's threads do not exist there, and one may
-// have held the mutex.
+// Whether this process is a forked child. Such a child uses nothing of what follows: the pool's
+// threads do not exist there, and one of them may have held the mutex when the process forked.
 std::atomic<bool> is_forked_child{false};
-// Whether the process reports forks (call_in_forked_child). If not, the pool is not used.
+// Whether the process reports forks (call_in_forked_child). If it does not, the pool is not used.
 bool fork_is_noticed = false;
 
-pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;  // guards the following
-Caller *callers = nullptr;                          // those that are executing
-bool started = false;                               // the pool may have threads
-bool ended = false;  // for good: the process exits, or the library is unloaded
+pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;  // guards the following variables
+Caller *callers = nullptr;                          // the list of those that are executing
+bool started = false;                               // whether the pool may have threads
+// Whether the pool has ended for good: the process exits, or the library is unloaded.
+bool ended = false;
 #if defined(__linux__)
-cpu_set_t
-    pool_cpus;  // CPUs that the pool's threads began with: those of the thread that started it
+// The CPUs that the pool's threads began with, which are those of the thread that started the pool.
+cpu_set_t pool_cpus;
 #endif
 
 class Lock {
@@ -143,14 +150,15 @@ public:
     Lock(const Lock &) = delete;
 };
 
-// False: the pool has ended.
+// Adds a caller to the list and, for the first one, prepares the pool's start. Returns false if the
+// pool has ended.
 bool enter(Caller &caller) {
     const Lock lock;
     if (ended) return false;
 #if defined(__linux__)
     if (!started && sched_getaffinity(0, sizeof pool_cpus, &pool_cpus) != 0) CPU_ZERO(&pool_cpus);
 #endif
-    // Otherwise HL_NUM_THREADS of the environment would decide, which is meant for the program's
+    // HL_NUM_THREADS in the environment would otherwise decide, but it is meant for the program's
     // own Halide.
     if (!started) halide_set_num_threads(online_cpus());
     started = true;
@@ -168,8 +176,8 @@ void leave(Caller &caller) {
 
 #if defined(__linux__)
 
-// Whether the thread executes an operator itself. It is the program's then, and its CPUs are not
-// ours to choose.
+// Whether the thread executes an operator itself. It then belongs to the program, and hewn must not
+// choose its CPUs.
 bool is_caller(int32_t thread) {
     const Lock lock;
     for (const Caller *caller = callers; caller; caller = caller->next) {
@@ -187,10 +195,10 @@ void Caller::begin_part() {
         if (sched_getaffinity(thread_, sizeof callers_own, &callers_own) != 0)
             CPU_ZERO(&callers_own);
         if (sched_getaffinity(0, sizeof own, &own) != 0) CPU_ZERO(&own);
-        // If both threads have CPUs other than the pool began with, the program or taskset gave
-        // them to all of its threads.
+        // If this thread and the caller have the same CPUs, and these are not the ones that the
+        // pool began with, the program or taskset gave them to all of its threads.
         if (CPU_EQUAL(&own, &callers_own) && !CPU_EQUAL(&own, &pool_cpus)) return;
-        // The caller's CPUs too: the pool may have been started by a thread of few CPUs.
+        // The caller's CPUs are added, because a thread with few CPUs may have started the pool.
         CPU_OR(&others, &pool_cpus, &callers_own);
         CPU_CLR(size_t(cpu_), &others);
         if (CPU_COUNT(&others) > 0) sched_setaffinity(0, sizeof others, &others);
@@ -203,16 +211,16 @@ void Caller::begin_part() {
 
 #endif
 
-// Call it with the mutex held, so that no two calls join the same threads.
+// Call this with the mutex held, so that no two calls join the same threads.
 void end_threads() {
     const Overlooked overlooked;
     if (started) halide_shutdown_thread_pool();
     started = false;
 }
 
-// Unloading the library with threads still in it would crash. At exit this ends them as Halide's
-// own hook would have. The pool is left to threads of the program that still execute, as they may
-// at exit.
+// Unloading the library while its threads run would crash. At exit, this ends the threads as
+// Halide's own hook would have. If threads of the program still execute, as they may at exit, the
+// pool is left to them.
 __attribute__((destructor)) void end_pool() {
     if (is_forked_child.load()) return;
     const Lock lock;

@@ -1,4 +1,6 @@
-// QUANTIZE_LINEAR on the CPU: by reciprocals of the scales, prepared and kept here, or by division.
+// QUANTIZE_LINEAR on the CPU. It multiplies by reciprocals of the scales, which are prepared here
+// and kept for a slice or for all executions, or it divides (the form `divide`). Boxes whose
+// results may differ by reciprocals are divided.
 #include <algorithm>
 
 #include "floats.h"
@@ -8,52 +10,57 @@ namespace hewn {
 
 namespace {
 
-// Of the modes that prepare reciprocals.
+// Data of the modes that prepare reciprocals (CpuKernel::own).
 struct Columns {
-    const Form *form;         // `columns`, also of kRepeating, for rows too short for `repeating`
-    int32_t distinct_scales;  // the period after which a row of scales repeats
+    // The form `columns`. The mode kRepeating also calls it, for rows that are too short for
+    // `repeating`.
+    const Form *form;
+    int32_t distinct_scales;  // the period of a row of scales
 };
 
-// Reciprocals of a box's scales; null: they do not fit.
+// The reciprocals of a box's scales. r0 is null if a scale is not ordinary.
 struct Reciprocals {
     const float *r0, *r1;
 };
 
-// What is kept for a slice: which boxes are divided at once, as earlier ones had to be computed
-// again. Values that need division come alone or in most boxes: after the first such box the next
-// one is tried, after the second one is left out, then 3, 7 and so on.
+// A slice's record of boxes that had to be computed again by division, so that it divides some of
+// the next ones at once. Values that need division occur rarely or in most boxes. So after the
+// first such box the next one is still tried by reciprocals, after the second one box is divided at
+// once, then 3, 7 and so on.
 class InvalidBoxes {
 public:
+    // Call this after a box had to be computed again.
     void met() {
         left_out_ = (1 << met_) - 1;
         if (met_ < 30) met_++;
     }
-    // Asked once for each box.
+    // Whether to divide this box at once. Ask once for each box.
     bool leave_out() { return left_out_ > 0 && left_out_-- > 0; }
 
 private:
     int32_t met_ = 0, left_out_ = 0;
 };
 
-// The longest row of scales that a slice prepares.
+// The longest row of scales whose reciprocals a slice prepares.
 constexpr int kMaxColumns = 4096;
 
-// What is kept for a slice where scales are no constants: the reciprocals of those of its last box,
-// while they stay at their address and are not filled anew in scratch memory (BoxCall::filled).
+// The state of a slice if the scales are not constants: the reciprocals of its last box's scales.
+// They hold as long as the scales stay at their address and scratch memory is not filled anew
+// (BoxCall::filled).
 struct PreparedScales {
     InvalidBoxes invalid;
-    const void *from = nullptr;  // the scales; null: nothing is prepared
+    const void *from = nullptr;  // the address of the scales; null: nothing is prepared
     int32_t count;
-    bool fit;  // all are ordinary
+    bool fit;  // whether all are ordinary
 };
 template<int Most>
 struct Prepared : PreparedScales {
     alignas(64) float r0[Most], r1[Most];
 };
 
-// Prepares the reciprocals of `count` scales that lie `step_bytes` apart. False: one is not
-// ordinary, and its arithmetic may have raised the flag of invalid operations. The caller then
-// divides, which notes that (call_quantize_divided).
+// Prepares the reciprocals of `count` scales that lie `step_bytes` bytes apart. Returns false if
+// one of them is not ordinary. The arithmetic for it may then have raised the flag of invalid
+// operations; the caller divides, which notes that (call_quantize_divided).
 bool set_reciprocals(const void *scales, hewn_data_type type, int64_t step_bytes, int64_t count,
                      float *r0, float *r1) {
     const char *const first = static_cast<const char *>(scales);
@@ -66,7 +73,7 @@ bool set_reciprocals(const void *scales, hewn_data_type type, int64_t step_bytes
     return unfit == 0;
 }
 
-// A buffer of reciprocals.
+// Makes a buffer of reciprocals. Its type is set only for kernels with assertions.
 inline halide_buffer_t buffer_of(const float *reciprocals, halide_dimension_t *dims) {
     halide_buffer_t buffer;
     if (kKernelAssertions) {
@@ -79,8 +86,9 @@ inline halide_buffer_t buffer_of(const float *reciprocals, halide_dimension_t *d
     return buffer;
 }
 
-// Whether quotients by these f32 scales quantize the same with subnormals flushed: none is small,
-// or 0 (docs/numerics.md). As bits, NaN is large.
+// Whether quotients by these f32 scales are quantized to the same results if subnormal numbers are
+// flushed: no scale is small or 0 (docs/numerics.md). The comparison is of bits, where NaN is
+// large.
 bool flushable(const halide_buffer_t &scales) {
     const int32_t columns = scales.dim[0].stride == 0 ? 1 : scales.dim[0].extent;
     const int32_t rows = scales.dim[1].stride == 0 ? 1 : scales.dim[1].extent;
@@ -98,7 +106,8 @@ int divide(const CpuCall &call, halide_buffer_t *operands) {
                        &operands[3]);
 }
 
-// Where subnormals are flushed. Apart, for it would slow small calls.
+// Divides while subnormal numbers are flushed; keeps them if the scales need that. It is a function
+// of its own because it would slow small calls.
 __attribute__((noinline)) int divide_flushing(const CpuCall &call, halide_buffer_t *operands) {
     if (flushable(operands[kScale])) return divide(call, operands);
     const FloatingPointMode keeping;
@@ -107,13 +116,13 @@ __attribute__((noinline)) int divide_flushing(const CpuCall &call, halide_buffer
 
 int call_quantize_divided(BoxCall &context, halide_buffer_t *operands) {
     CpuCall &call = static_cast<CpuCall &>(context);
-    call.maybe_invalid = true;  // as 0 / 0 and NaN inputs are
+    call.maybe_invalid = true;  // 0 / 0 and NaN inputs are
     return call.flushes ? divide_flushing(call, operands) : divide(call, operands);
 }
 
 // ---- Quotients of less precision ----
 
-// What is kept for a slice: the quotients of a part of a box, and as many scales of 1.
+// The state of a slice: the quotients of a part of a box, and as many scales of 1.
 constexpr int32_t kQuotients = 256;
 struct Quotients {
     alignas(64) float quotients[kQuotients], ones[kQuotients];
@@ -122,10 +131,11 @@ struct Quotients {
 };
 static_assert(sizeof(Quotients) <= kStateBytes);
 
-// to[i] = x[i] / scale[i * step], for i < count; all three are rounded.
+// Sets to[i] = x[i] / scale[i * step] for i < count. The dividend, the scale and the quotient are
+// rounded.
 template<Words32 (*Round)(Words32)>
 void divide_rounded(const float *x, const float *scale, int32_t step, int32_t count, float *to) {
-    Floats s = {*scale, *scale, *scale, *scale};  // 0 + -0 would be 0
+    Floats s = {*scale, *scale, *scale, *scale};  // set by lanes, because 0 + -0 is 0
     for (int32_t i = 0; i < count; i += 4) {
         const size_t bytes = sizeof(float) * size_t(std::min(4, count - i));
         Floats dividend = {};
@@ -137,8 +147,9 @@ void divide_rounded(const float *x, const float *scale, int32_t step, int32_t co
     }
 }
 
-// A part of a box of f32, for the form `divide`: quotients, and a scale of 1 that has the zero
-// point's layout, as a form has none of a zero point an element beside one scale.
+// A part of a box of f32, as the form `divide` takes it: the quotients as its input, and scales of
+// 1. These scales have the layout of the zero points, because no form takes a zero point for each
+// element with a single scale.
 class RoundedPart {
 public:
     halide_buffer_t operands[4];
@@ -159,7 +170,7 @@ public:
     RoundedPart(const RoundedPart &) = delete;
     RoundedPart &operator=(const RoundedPart &) = delete;
 
-    // The elements from (x, y) on.
+    // Takes the part of the box that begins at (x, y), and computes its quotients.
     void set(int32_t x, int32_t y, int32_t columns, int32_t rows) {
         for (auto &dims : dims_) {
             dims[0].extent = columns;
@@ -206,7 +217,8 @@ int call_quantize_rounded(BoxCall &context, halide_buffer_t *operands) {
 
 // ---- Quotients by reciprocals ----
 
-// The reciprocals of constant scales, all of whose memory was prepared: those of a box's first on.
+// Returns the reciprocals that were prepared at compile for the constant scales of a box, from the
+// box's first scale on. They were prepared for all scales in memory.
 Reciprocals settled_reciprocals(const CpuCall &call, const halide_buffer_t &scale) {
     const Tensor &tensor = call.kernel.problem->inputs[kScale];
     const float *const r0 =
@@ -215,8 +227,8 @@ Reciprocals settled_reciprocals(const CpuCall &call, const halide_buffer_t &scal
     return {r0, r0 + tensor.bytes / uint64_t(tensor.element_bytes)};
 }
 
-// Prepares `count` scales that lie `step` elements apart. They repeat after the kernel's distinct
-// ones.
+// Prepares the reciprocals of `count` scales that lie `step` elements apart. They repeat after as
+// many scales as the kernel's distinct_scales says.
 void prepare(const CpuKernel &kernel, const void *scales, int32_t count, int64_t step,
              PreparedScales &p, float *r0, float *r1) {
     const hewn_data_type type = kernel_type(*kernel.problem->info, kernel.problem->inputs[kScale]);
@@ -227,8 +239,9 @@ void prepare(const CpuKernel &kernel, const void *scales, int32_t count, int64_t
     for (float *row : {r0, r1}) repeat_row(reinterpret_cast<uint8_t *>(row), distinct, count, 2);
 }
 
-// Reciprocals of a box's `count` scales, `step` elements apart: settled ones lie as the scales do,
-// others densely.
+// Returns the reciprocals of a box's `count` scales, which lie `step` elements apart. Reciprocals
+// that were prepared at compile lie as far apart as the scales; others are contiguous. Sets
+// `invalid` to the slice's record of invalid boxes.
 template<int Most>
 Reciprocals find_reciprocals(CpuCall &call, const halide_buffer_t &scale, int32_t count,
                              int64_t step, InvalidBoxes *&invalid) {
@@ -243,7 +256,8 @@ Reciprocals find_reciprocals(CpuCall &call, const halide_buffer_t &scale, int32_
     return {p.fit ? p.r0 : nullptr, p.r1};
 }
 
-// Has `compute` run the box. False: it must be divided.
+// Lets `compute` compute the box by reciprocals, and sets `code` to its result. Returns false if
+// the box must be divided.
 template<class Compute>
 bool without_division(CpuCall &call, InvalidBoxes &boxes, int &code, const Compute &compute) {
     if (boxes.leave_out()) return false;
@@ -254,7 +268,8 @@ bool without_division(CpuCall &call, InvalidBoxes &boxes, int &code, const Compu
     return false;
 }
 
-// The same with buffers of the reciprocals.
+// The same, with buffers of the reciprocals for `compute`. Returns false if there are no
+// reciprocals.
 template<class Compute>
 bool by_reciprocals(CpuCall &call, const Reciprocals &reciprocals, InvalidBoxes &boxes,
                     halide_dimension_t *dims, int &code, const Compute &compute) {
@@ -263,7 +278,7 @@ bool by_reciprocals(CpuCall &call, const Reciprocals &reciprocals, InvalidBoxes 
     return without_division(call, boxes, code, [&] { return compute(&r0, &r1); });
 }
 
-// Calls the kernel with a scale and a zero point a row.
+// The mode kUniform: calls `reciprocal` with a scale and a zero point for each row.
 int call_quantize(BoxCall &context, halide_buffer_t *operands) {
     CpuCall &call = static_cast<CpuCall &>(context);
     const CpuKernel &kernel = call.kernel;
@@ -283,7 +298,8 @@ int call_quantize(BoxCall &context, halide_buffer_t *operands) {
                : call_quantize_divided(context, operands);
 }
 
-// Calls the kernel with a scale and a zero point a block. It makes the reciprocals itself.
+// The mode kBlocks: calls `blocks`, which makes the reciprocals itself, with a scale and a zero
+// point for each block.
 int call_quantize_blocks(BoxCall &context, halide_buffer_t *operands) {
     CpuCall &call = static_cast<CpuCall &>(context);
     BlockRows rows(*call.kernel.problem, operands);
@@ -300,7 +316,7 @@ int call_quantize_blocks(BoxCall &context, halide_buffer_t *operands) {
     return code == 0 && rows.has_left() ? call_quantize_divided(context, rows.operands) : code;
 }
 
-// Repeats each row's vector of parameters in scratch memory (read_a_vector) to the row's end.
+// Repeats each row's vector of parameters in scratch memory (read_a_vector) up to the row's end.
 void complete_rows(const halide_buffer_t &rows, hewn_data_type type) {
     const int shift = __builtin_ctz(unsigned(type_bytes(type)));
     const int32_t distinct_rows = rows.dim[1].stride == 0 ? 1 : rows.dim[1].extent;
@@ -309,7 +325,7 @@ void complete_rows(const halide_buffer_t &rows, hewn_data_type type) {
                    rows.dim[0].extent, shift);
 }
 
-// Calls the kernel with a scale a column.
+// The modes kColumns and kRepeating: calls `columns` or `repeating` with a scale for each column.
 int call_quantize_columns(BoxCall &context, halide_buffer_t *operands) {
     CpuCall &call = static_cast<CpuCall &>(context);
     const CpuKernel &kernel = call.kernel;
@@ -327,7 +343,7 @@ int call_quantize_columns(BoxCall &context, halide_buffer_t *operands) {
                                        &operands[2], &operands[3]);
     };
     if (by_reciprocals(call, reciprocals, *invalid, dims, code, compute)) return code;
-    // Dividing reads whole rows.
+    // Division reads whole rows of parameters, of which `repeating` needed only a vector.
     if (repeating) {
         for (int o : {kScale, kZeroPoint})
             complete_rows(operands[o],
@@ -347,14 +363,18 @@ bool has_ordinary_constants(const Problem &problem) {
     return scales.constant;
 }
 
-// Whether the reciprocals of all scales are prepared at compile, and cost an execution nothing.
+// Whether the reciprocals of all scales are prepared at compile, so that they cost an execution
+// nothing.
 bool settles(const Plan &plan, const CpuKernel &kernel) {
     return plan.access[kScale] == Access::InPlace && has_ordinary_constants(*kernel.problem);
 }
 
-// Whether the plan's boxes are worth their reciprocals (docs/lab/performance.md#scales). One scale
-// for all is, from `elements` elements on. Boxes of several scales need twice as many elements,
-// and a fifth more for each scale; boxes in sequence that have the same scales share that.
+// Whether it pays to prepare reciprocals for the plan's boxes (docs/lab/performance.md#scales). It
+// always pays if all boxes have the same one scale. If each box has one scale of its own, a box
+// needs `elements` elements. A box of several scales needs `elements` elements and, in addition,
+// 0.8 times as many and a fifth as many for each scale; boxes in sequence with the same scales
+// share this addition. `settled` says that the reciprocals are prepared at compile and need no
+// addition.
 bool reciprocals_pay(const Plan &plan, int32_t slices, bool settled, int64_t elements) {
     const int64_t run = plan.run_inner * plan.run_outer;
     const int64_t values =
@@ -362,35 +382,36 @@ bool reciprocals_pay(const Plan &plan, int32_t slices, bool settled, int64_t ele
     const int64_t sharing = std::max<int64_t>(repeated_boxes(plan, kScale) / slices, 1);
     if (values == 0) return true;
     if (values == 1) return run * plan.rows >= elements;
-    // Rows shorter than a batch of the narrowing are as slow as dividing. Without
-    // reciprocals all rows of a box are one run, whose scales are gathered once if boxes share
-    // them.
+    // Rows that are shorter than a batch of the narrowing are as slow as division. Without
+    // reciprocals, all rows of a box would be one run, whose scales are gathered only once if boxes
+    // share them.
     const int64_t least = plan.scratch && sharing > 1 ? elements : elements / 8;
     return run >= least &&
            (settled || run * plan.rows * 5 >= elements * (5 + (4 + values) / sharing));
 }
 
-// Whether to use the reciprocals of a row of scales, which each slice prepares unless they are
-// settled. Sets `distinct` to how many of these differ.
+// Whether it pays to use the reciprocals of a row of scales. Each slice prepares them, unless they
+// are settled. Sets `distinct` to how many of the scales differ.
 bool columns_pay(const Plan &plan, int32_t slices, bool repeating, bool settled,
                  int64_t reciprocal_elements, int64_t &distinct) {
-    // Preparing a scale takes as long as eight divisions, copying a prepared one as long as one.
-    // Enough rows must share it to gain at least half of that: 16, or 32 where dividing is fast.
+    // Preparing a scale takes as long as eight divisions; copying a prepared one takes as long as
+    // one. Enough rows must share the scale to gain at least half of that: 16, or 32 where division
+    // is fast.
     const int64_t preparing = reciprocal_elements / 16;
     constexpr int64_t kCopying = 4;
-    constexpr int64_t kLeastRepeating =
-        512;  // elements, for `repeating`, which copies a vector of reciprocals
+    // In elements. `repeating` copies only a vector of reciprocals.
+    constexpr int64_t kLeastRepeating = 512;
     const bool in_place = plan.access[kScale] == Access::InPlace,
                table = plan.access[kScale] == Access::Table;
     const bool cut = plan.run_loop >= 0 && plan.loops[plan.run_loop].step_bytes[kScale] != 0;
     const int64_t run = plan.run_inner * plan.run_outer;
-    // All rows of a box must have one row of scales: reciprocals are prepared for no more.
+    // All rows of a box must have the same row of scales, because reciprocals are prepared for one
+    // row.
     const bool one_row = plan.rows == 1 || plan.row_bytes[kScale] == 0;
     if (!one_row || plan.dims[kScale][0].stride != 1 || !(in_place || (table && !cut)))
         return false;
-    if (settled)
-        return repeated_rows(plan, kScale) >
-               1;  // of scales that are used once they would only take memory
+    // Reciprocals of scales that are used only once would only take memory.
+    if (settled) return repeated_rows(plan, kScale) > 1;
     if (run > kMaxColumns) return false;
     int64_t rows = cut ? plan.rows : repeated_rows(plan, kScale);
     if (rows > plan.rows) rows = std::max(rows / slices, plan.rows);
@@ -399,8 +420,9 @@ bool columns_pay(const Plan &plan, int32_t slices, bool repeating, bool settled,
            rows * run >= preparing * distinct;
 }
 
-// Only f32 inputs may be subnormal. Setting the mode is 1 % of the time that kFlushedElements take,
-// and too much for what is not worth a reciprocal.
+// Chooses whether slices flush subnormal numbers. Only f32 inputs may be subnormal. Setting the
+// mode takes 1 % of the time that kFlushedElements elements take. That is too much for work that is
+// not worth a reciprocal.
 Subnormals choose_subnormals(const Problem &problem, int64_t elements,
                              int64_t reciprocal_elements) {
     constexpr int64_t kFlushedElements = 16384;
@@ -409,8 +431,8 @@ Subnormals choose_subnormals(const Problem &problem, int64_t elements,
     return elements >= kFlushedElements ? Subnormals::Flush : Subnormals::FlushOnceMet;
 }
 
-// In the first mode that the layout allows and the plan suits. In all of them `form` divides, for
-// scales that are not ordinary.
+// Lists the modes, the fastest first. In all of them `form` is `divide`, for scales that are not
+// ordinary.
 __attribute__((cold)) int list_modes(const Space &space, const Variant &variant, CpuKernel &kernel,
                                      CpuMode *modes) {
     kernel.form = variant.form("divide");

@@ -1,6 +1,6 @@
-// QUANTIZED_LINEAR_ADD on the CPU: by the formula, with the output's scale or its reciprocal; or by
-// folded factors, if its parameters are constants and the factors were seen to give the same
-// outputs (folding.h).
+// QUANTIZED_LINEAR_ADD on the CPU. It computes the formula with the output's scale (the form
+// `divide`) or its reciprocal (`reciprocal`). If the parameters are constants and a trial showed
+// the same outputs, it computes with folded factors (`folded`, folding.h).
 #include "folding.h"
 
 #include <cmath>
@@ -12,26 +12,26 @@ namespace hewn {
 
 namespace {
 
-// Indices of its inputs; then those of the scales and zero points of A, B and the output.
+// Indices of the inputs; then those of the scales and of the zero points of A, B and the output.
 enum { kA, kAScale, kAZeroPoint, kB, kBScale, kBZeroPoint, kOutputScale, kOutputZeroPoint };
 constexpr int kScales[] = {kAScale, kBScale, kOutputScale};
 constexpr int kZeroPoints[] = {kAZeroPoint, kBZeroPoint, kOutputZeroPoint};
 
-// Null: there are too few elements, or the build has none.
+// The other forms. Null if there are too few elements, or if the build does not have the form.
 struct AddForms {
     const Form *reciprocal, *folded;
 };
 
-// What the values of scales and zero points decide.
+// Everything that follows from the values of the scales and zero points.
 struct Parameters {
-    const Form *form = nullptr;  // fits the values; null: nothing is prepared
-    float r0, r1;                // r0 + r1 ~ 1 / the output's scale
+    const Form *form = nullptr;  // the form for these values; null until they are prepared
+    float r0, r1;                // r0 + r1 ~ 1 / output scale
     Quantization quantization;
     FoldedFactors factors;
 };
 
-// Reads the scales and zero points of A, B and the output into `q`. Returning a struct would copy
-// it by wide loads of what narrow stores just wrote, which wait for those stores.
+// Reads the scales and zero points of A, B and the output into `q`. It does not return a struct,
+// whose copy would load wide what narrow stores just wrote, and would wait for those stores.
 void read_quantization(const CpuCall &call, Quantization &q) {
     for (int t = 0; t < 3; t++) {
         q.scale[t] = scale_of(call, kScales[t]);
@@ -39,13 +39,14 @@ void read_quantization(const CpuCall &call, Quantization &q) {
     }
 }
 
-// Whether no quotient of 8-bit inputs reaches 2^31, as the forms other than `divide` need it. False
-// for NaN.
+// Whether no quotient of 8-bit inputs reaches 2^31, as all forms but `divide` require. False for
+// NaN.
 bool bounded(const float *scale) {
     const double largest = 255 * (std::fabs(double(scale[0])) + std::fabs(double(scale[1])));
     return largest <= 0x1p30 * std::fabs(double(scale[2]));
 }
 
+// Reads the scales and zero points, and chooses the form by the formula for their values.
 void prepare_quantized_add(const CpuCall &call, Parameters &p) {
     const CpuKernel &kernel = call.kernel;
     read_quantization(call, p.quantization);
@@ -57,8 +58,8 @@ void prepare_quantized_add(const CpuCall &call, Parameters &p) {
     p.form = reciprocal;
 }
 
-// Calls a form that rounds as the formula does. `divisor` is the output's scale, or the two parts
-// of its reciprocal.
+// Calls a form that computes the formula. `divisor` is the output's scale, or the two parts of its
+// reciprocal.
 template<class... Divisor>
 int call_by_formula(const Form &form, const CpuCall &call, const Quantization &q,
                     halide_buffer_t *operands, Divisor... divisor) {
@@ -66,6 +67,7 @@ int call_by_formula(const Form &form, const CpuCall &call, const Quantization &q
                        q.scale[1], q.zero_point[0], q.zero_point[1], divisor..., &operands[2]);
 }
 
+// Calls any of the forms with what was prepared for it.
 int call_quantized_add_form(const Form &form, const CpuCall &call, const Parameters &p,
                             halide_buffer_t *operands) {
     const CpuKernel &kernel = call.kernel;
@@ -77,12 +79,14 @@ int call_quantized_add_form(const Form &form, const CpuCall &call, const Paramet
                        p.factors.b, p.factors.offset, &operands[2]);
 }
 
+// Returns the bytes that an input may have.
 Bytes bytes_of(const Problem &problem, int input) {
     const Tensor &tensor = problem.inputs[input];
     return tensor.constant ? bytes_in(problem.constants[input], tensor.bytes) : all_bytes();
 }
 
-// Searches for factors that give the outputs of the form that p has. Returns 0 or a kernel's error.
+// Searches for factors that give the same outputs as the form in `p`. Returns 0 or a kernel's error
+// code.
 int search_factors(const CpuCall &call, const Parameters &p, FoldedFactors &factors, bool &fits) {
     struct Trial {
         const CpuCall &call;
@@ -104,7 +108,7 @@ int search_factors(const CpuCall &call, const Parameters &p, FoldedFactors &fact
                                compute, &trial, factors, fits);
 }
 
-// Calls the dividing form.
+// Calls `divide`.
 int call_quantized_add_divided(BoxCall &context, halide_buffer_t *operands) {
     const CpuCall &call = static_cast<CpuCall &>(context);
     Quantization q;
@@ -112,6 +116,7 @@ int call_quantized_add_divided(BoxCall &context, halide_buffer_t *operands) {
     return call_by_formula(*call.kernel.form, call, q, operands, q.scale[2]);
 }
 
+// Prepares the parameters for the first box of a slice, and calls the form for them.
 int call_quantized_add(BoxCall &context, halide_buffer_t *operands) {
     CpuCall &call = static_cast<CpuCall &>(context);
     Parameters &p = call.state<Parameters>();
@@ -119,13 +124,14 @@ int call_quantized_add(BoxCall &context, halide_buffer_t *operands) {
     return call_quantized_add_form(*p.form, call, p, operands);
 }
 
-// With constants for parameters.
+// Calls the form that was prepared at compile, for constant parameters.
 int call_quantized_add_settled(BoxCall &context, halide_buffer_t *operands) {
     const CpuCall &call = static_cast<CpuCall &>(context);
     const Parameters &p = *static_cast<const Parameters *>(call.kernel.settled);
     return call_quantized_add_form(*p.form, call, p, operands);
 }
 
+// If all parameters are constants, prepares them and searches for folded factors.
 __attribute__((cold)) int settle_quantized_add(const Plan &, const Allocator &allocator,
                                                CpuKernel &kernel, void *const *inputs,
                                                void *user_context) {
@@ -148,7 +154,8 @@ __attribute__((cold)) int settle_quantized_add(const Plan &, const Allocator &al
     return code;
 }
 
-// The values of the parameters decide among the forms: known at compile, or read by each slice.
+// There is one mode. The values of the parameters decide which form it calls; they are known at
+// compile, or each slice reads them.
 __attribute__((cold)) int list_modes(const Space &space, const Variant &variant, CpuKernel &kernel,
                                      CpuMode *modes) {
     kernel.form = variant.form("divide");

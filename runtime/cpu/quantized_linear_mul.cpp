@@ -1,5 +1,5 @@
-// QUANTIZED_LINEAR_MUL on the CPU: the ratio of the scales is computed for each box, and decides
-// the form.
+// QUANTIZED_LINEAR_MUL on the CPU. The ratio of the scales is computed for each box and decides
+// which form runs.
 #include <cmath>
 
 #include "kernel.h"
@@ -8,10 +8,10 @@ namespace hewn {
 
 namespace {
 
-// Indices of its inputs.
+// Indices of the inputs.
 enum { kA, kAScale, kAZeroPoint, kB, kBScale, kBZeroPoint, kOutputScale, kOutputZeroPoint };
 
-// 255 * 255 times it is below 2^30. NaN is not.
+// 255 * 255 times this ratio is below 2^30. A ratio of NaN is not bounded.
 constexpr float kBoundedRatio = 0x1p14f;
 
 int call_quantized_mul(BoxCall &context, halide_buffer_t *operands) {
@@ -25,7 +25,7 @@ int call_quantized_mul(BoxCall &context, halide_buffer_t *operands) {
                        &operands[2]);
 }
 
-// The form `bounded` takes the bounded ratios of enough elements.
+// The form `bounded` takes bounded ratios, if there are enough elements.
 __attribute__((cold)) int list_modes(const Space &space, const Variant &variant, CpuKernel &kernel,
                                      CpuMode *modes) {
     const bool enough = element_count(space) >= variant.plan->reciprocal_elements;

@@ -1,4 +1,5 @@
-// REQUANTIZE on the CPU: its scales decide for each box whether it divides.
+// REQUANTIZE on the CPU. The values of its scales decide for each box whether it divides or
+// multiplies by a reciprocal.
 #include <cmath>
 
 #include "kernel.h"
@@ -7,10 +8,10 @@ namespace hewn {
 
 namespace {
 
-// Indices of its inputs.
+// Indices of the inputs.
 enum { kInput, kInputScale, kInputZeroPoint, kOutputScale, kOutputZeroPoint };
 
-// Whether no quotient reaches 2^31, as the form `reciprocal` needs it. False for NaN.
+// Whether no quotient reaches 2^31, as the form `reciprocal` requires. False for NaN.
 bool bounded(int32_t input_bytes, float input_scale, float output_scale) {
     const double difference = input_bytes == 1 ? 0xff : 0xffff;
     return difference * std::fabs(double(input_scale)) <= 0x1p30 * std::fabs(double(output_scale));
@@ -34,7 +35,7 @@ int call_requantize(BoxCall &context, halide_buffer_t *operands) {
     return call_form(*kernel.quick, r0, r1);
 }
 
-// The form `reciprocal` takes ordinary, bounded scales of enough elements.
+// The form `reciprocal` takes ordinary, bounded scales, if there are enough elements.
 __attribute__((cold)) int list_modes(const Space &space, const Variant &variant, CpuKernel &kernel,
                                      CpuMode *modes) {
     const bool enough = element_count(space) >= variant.plan->reciprocal_elements;

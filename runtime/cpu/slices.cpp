@@ -1,4 +1,4 @@
-// Passes of an execution on the CPU, in slices where that helps.
+// Runs the passes of an execution on the CPU, in several slices if that helps.
 #include <atomic>
 
 #include "../base/error.h"
@@ -9,16 +9,17 @@ namespace hewn {
 
 namespace {
 
-// A pass in slices.
+// Data that the slices of a pass share.
 struct Slices {
     const CpuPass &pass;
-    void *const *tensors, *const *operands;  // where those of its problem begin, and the pass's own
+    // The addresses of the problem's tensors, and those of the pass's operands.
+    void *const *tensors, *const *operands;
     const Executor &executor;
-    KernelErrors errors = {};        // what the first failing slice reported
-    std::atomic<int32_t> failed{0};  // and its code
+    KernelErrors errors = {};        // the first message that a failing slice reported
+    std::atomic<int32_t> failed{0};  // that slice's code
 };
 
-// A slice with a large state: apart, for its frame is large.
+// Runs a slice with a large state. It is a function of its own because its frame is large.
 __attribute__((noinline)) int run_with_large_state(const Slices &slices, int64_t first,
                                                    int64_t last, CpuCall &call) {
     alignas(64) uint8_t state[kLargeStateBytes];
@@ -34,6 +35,8 @@ int run_boxes_of_slice(const Slices &slices, int64_t first, int64_t last, Kernel
                : run_boxes_of(slices.pass, slices.operands, first, last, call);
 }
 
+// Runs slice number `index`. Slices have nearly equal numbers of boxes; boxes that belong together
+// stay in one slice.
 void HEWN_CALL run_slice(void *argument, int32_t index) {
     Slices &slices = *static_cast<Slices *>(argument);
     const Plan &plan = slices.pass.plan;
@@ -48,7 +51,7 @@ void HEWN_CALL run_slice(void *argument, int32_t index) {
     }
 }
 
-// One pass. `places`: where what they stand for lies.
+// Runs one pass. `places` has the address for each place (lowering.h).
 hewn_status run_pass(const CpuOperator &op, const CpuPass &pass, void *const *places,
                      const Executor &executor, hewn_error *error) {
     const Problem &problem = *pass.kernel.problem;
@@ -67,6 +70,7 @@ hewn_status run_pass(const CpuOperator &op, const CpuPass &pass, void *const *pl
     return failed == 0 ? hewn_status(HEWN_STATUS_OK) : report(op, failed, slices.errors, error);
 }
 
+// Chooses the executor of a pass. The execution's options win over the operator's.
 Executor choose_executor(const CpuOperator &op, const Plan &plan,
                          const hewn_execute_options *options) {
     const bool output_is_read_next = read_next(options) != 0;
@@ -89,7 +93,8 @@ void choose_executors(const CpuOperator &op, const hewn_execute_options *options
 
 hewn_status run_passes(const CpuOperator &op, const Addresses &addresses,
                        const Executors &executors, hewn_error *error) {
-    alignas(64) uint8_t ranges[64] = {};  // begins as zeros, of executions at once each has its own
+    // The range begins as zeros. Each execution has its own, because several may run at once.
+    alignas(64) uint8_t ranges[64] = {};
     void *places[kPlaces] = {};
     for (int t = 0; t < tensor_count(*op.problem.info); t++) places[t] = addresses[t];
     places[kRangesPlace] = ranges;

@@ -1,5 +1,5 @@
-// Copying past the caches, for outputs that would not stay there. Such a store need not read its
-// line first.
+// Copies memory past the caches, for outputs that no cache would keep. Such a store need not read
+// the cache line first.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@
 
 namespace hewn {
 
-// Memory that will be read soon after a copy, and is brought into a core's own caches during it.
-// Without that, reading and writing take turns.
+// Memory that will be read soon after a copy. It is prefetched while the copy runs, because
+// otherwise reading and writing would take turns.
 struct Prefetch {
     const uint8_t *at[kMaxOperands - 1];
-    int numerator[kMaxOperands - 1],
-        shift[kMaxOperands - 1];  // numerator / 2^shift bytes of it for each byte copied
+    // For each byte that is copied, numerator / 2^shift bytes of this memory are prefetched.
+    int numerator[kMaxOperands - 1], shift[kMaxOperands - 1];
     int count;
     PrefetchInto to;
 };
@@ -29,8 +29,8 @@ struct Prefetch {
 
 constexpr bool kCanStream = true;
 
-// Prefetches the share of part [first, end) of a copy. Always inlined: GCC 12 thinks that a
-// function which only prefetches has no effects, and drops the calls.
+// Prefetches the share that belongs to part [first, end) of a copy. It is always inlined, because
+// GCC 12 thinks that a function which only prefetches has no effects, and drops the calls.
 template<int Locality>
 __attribute__((always_inline)) inline void prefetch_lines(const Prefetch &prefetch, int64_t first,
                                                           int64_t end) {
@@ -43,15 +43,16 @@ __attribute__((always_inline)) inline void prefetch_lines(const Prefetch &prefet
 }
 __attribute__((always_inline)) inline void prefetch_part(const Prefetch &prefetch, int64_t first,
                                                          int64_t end) {
-    switch (prefetch.to) {  // as the builtin's locality
+    switch (prefetch.to) {  // mapped to localities of the builtin
     case PrefetchInto::All: return prefetch_lines<3>(prefetch, first, end);
     case PrefetchInto::L2: return prefetch_lines<2>(prefetch, first, end);
     case PrefetchInto::L1Alone: return prefetch_lines<0>(prefetch, first, end);
     }
 }
 
-// Streams whole lines of 64 bytes; `to` is aligned to one. (Why in 32 bytes and in short parts:
-// docs/lab/performance.md#streaming.)
+// Streams `bytes` bytes, which are whole cache lines. `to` is aligned to a line. The lab explains
+// why each store has 32 bytes, and why the copy goes in short parts
+// (docs/lab/performance.md#streaming).
 __attribute__((target("avx"))) inline void stream_lines_avx(uint8_t *to, const uint8_t *from,
                                                             int64_t bytes) {
     for (int64_t i = 0; i < bytes; i += 64) {
@@ -69,14 +70,17 @@ inline void stream_lines_sse(uint8_t *to, const uint8_t *from, int64_t bytes) {
     }
 }
 
+// Copies memory past the caches, and prefetches meanwhile. stream_fence() must follow before
+// another thread may read the copy.
 inline void stream_copy(uint8_t *to, const uint8_t *from, int64_t bytes, const Prefetch &prefetch) {
-    // The ends go through the cache: a partly streamed line is slower than an ordinary store.
+    // Incomplete lines at both ends go through the cache, because streaming a part of a line is
+    // slower than an ordinary store.
     int64_t head = -int64_t(reinterpret_cast<uintptr_t>(to)) & 63;
     if (head > bytes) head = bytes;
     const int64_t end = head + ((bytes - head) & ~int64_t(63));
     std::memcpy(to, from, size_t(head));
     const auto stream_lines = x86_has<x86_bit("avx")>() ? stream_lines_avx : stream_lines_sse;
-    // Shorter parts where two inputs are prefetched: fewer lines at once.
+    // Two prefetched inputs need shorter parts, so that fewer lines are on their way at once.
     const int64_t part = prefetch.count > 1 ? 256 : 512;
     for (int64_t first = head; first < end; first += part) {
         const int64_t last = end - first < part ? end : first + part;
@@ -86,11 +90,12 @@ inline void stream_copy(uint8_t *to, const uint8_t *from, int64_t bytes, const P
     std::memcpy(to + end, from + end, size_t(bytes - end));
 }
 
-// Orders streamed stores before whatever the thread does next.
+// Orders streamed stores before everything that the thread does next.
 inline void stream_fence() { _mm_sfence(); }
 
 #else
 
+// Other processors copy without streaming.
 constexpr bool kCanStream = false;
 inline void stream_copy(uint8_t *to, const uint8_t *from, int64_t bytes, const Prefetch &) {
     std::memcpy(to, from, size_t(bytes));

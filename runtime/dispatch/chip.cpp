@@ -1,3 +1,4 @@
+// Asks the processor what chip it is, and answers from the list of chips.
 #include "chip.h"
 
 #include <atomic>
@@ -15,13 +16,15 @@ namespace hewn {
 
 namespace {
 
-// The extended family counts if the base family is 15, as it now is on all of AMD's chips.
+// Returns the family of an AMD processor: the base family 15 plus the extended family. All of AMD's
+// present chips have the base family 15. For any other the result is 0.
 int amd_family() {
     unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
     const bool known = __get_cpuid(1, &eax, &ebx, &ecx, &edx) && (eax >> 8 & 15) == 15;
     return known ? int(15 + (eax >> 20 & 255)) : 0;
 }
 
+// Returns the size of an AMD processor's cache of that level; 0 if it is not known.
 int64_t amd_cache_bytes(unsigned level) {
     constexpr unsigned kCacheProperties = 0x8000001d;
     unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
@@ -29,7 +32,7 @@ int64_t amd_cache_bytes(unsigned level) {
          i++) {
         const unsigned type = eax & 31;
         if (type == 0) break;
-        // Line size, partitions, ways and sets, each less one.
+        // EBX and ECX have the line size, partitions, ways and sets, each less one.
         if ((eax >> 5 & 7) == level)
             return int64_t((ebx & 0xfff) + 1) * ((ebx >> 12 & 0x3ff) + 1) * ((ebx >> 22) + 1) *
                    (int64_t(ecx) + 1);
@@ -39,8 +42,8 @@ int64_t amd_cache_bytes(unsigned level) {
 
 }  // namespace
 
-// Kept, as CPUID takes microseconds in a virtual machine. Threads that ask at the same time find
-// the same values.
+// The results are kept, because CPUID takes microseconds in a virtual machine. Threads that ask at
+// the same time find the same values, so they need no lock.
 __attribute__((cold)) Chip this_chip() {
     static std::atomic<int> family{-1};
     static std::atomic<int64_t> l2{0}, l3{0};
@@ -62,6 +65,7 @@ Chip this_chip() { return {}; }
 
 namespace {
 
+// The words of the list for numbers.
 constexpr int64_t kNever = INT64_MAX, kBeyondL3 = -1;
 constexpr int kNoInputs = INT_MAX, kNewest = INT_MAX;
 
@@ -73,7 +77,7 @@ constexpr ChipTraits kChips[] = {
 }  // namespace
 
 const ChipTraits &traits_of(const Chip &chip) {
-    const ChipTraits *row = kChips;  // the last one fits all
+    const ChipTraits *row = kChips;  // the last row fits every chip
     while (chip.amd_family < row->first_family || chip.amd_family > row->last_family) row++;
     return *row;
 }

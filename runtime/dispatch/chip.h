@@ -1,28 +1,31 @@
-// What the chip decides about how kernels are called. lists/chips.py lists the chips with
-// what was measured on each.
+// Decisions that the runtime makes by the processor, and not by the target: which variants dispatch
+// prefers, what is prefetched, and what is streamed. lists/chips.py lists the chips with what was
+// measured on each.
 #pragma once
 
 #include <cstdint>
 
 namespace hewn {
 
+// The processor of this machine, as far as decisions depend on it.
 struct Chip {
-    int amd_family;  // 0: not AMD's
-    // Cache sizes in bytes, of AMD's chips alone, whose last-level cache outruns streaming to
-    // memory (docs/lab/architecture.md#streaming-and-prefetching); 0: not known.
+    int amd_family;  // 0 if the processor is not AMD's
+    // Cache sizes in bytes; 0 if they are not known. Only AMD's are asked for, because their
+    // last-level cache is faster than streaming to memory
+    // (docs/lab/architecture.md#streaming-and-prefetching).
     int64_t l2_bytes, l3_bytes;
 };
 
 Chip this_chip();
 
-// The caches that a prefetch brings memory into.
+// The caches into which a prefetch brings memory.
 enum class PrefetchInto : uint8_t {
-    All,      // L1 and the caches below
-    L2,       // L2 and the caches below
-    L1Alone,  // leaves L2 to other data (prefetchnta)
+    All,      // L1 and all caches below it
+    L2,       // L2 and all caches below it
+    L1Alone,  // only L1, which leaves L2 to other data (prefetchnta)
 };
 
-// A row of lists/chips.py, which explains the columns.
+// A row of lists/chips.py, which explains the members.
 struct ChipTraits {
     bool avx512_in_halves;
     PrefetchInto stream_prefetch_into;
@@ -33,22 +36,24 @@ struct ChipTraits {
     int64_t tall_tile_columns_apart, kept_below;
     int first_family, last_family;
 };
+// Returns the first row that fits the chip.
 const ChipTraits &traits_of(const Chip &chip);
 
-// Up to what share of the last-level cache a kernel prefetches.
+// Up to which share of the last-level cache a kernel prefetches: not at all, up to the share for
+// ADD, or up to the share for other kernels.
 enum class PrefetchShare : uint8_t { None, OfAdd, Usual };
 
-// How many bytes ahead a kernel that can prefetch should do so; 0: not at all. `threads` share
-// `moved_bytes` of operands.
+// Returns how many bytes ahead a kernel that can prefetch should do so; 0: not at all. `threads`
+// threads share `moved_bytes` of operands.
 int64_t prefetch_distance_bytes(const Chip &chip, double moved_bytes, int32_t threads,
                                 PrefetchShare share);
 
-// Whether the next tile is prefetched while one is transposed, and the next rows of operands in
-// place beside it.
+// Whether the next tile is prefetched while a tile is transposed, and whether the next rows of
+// operands in place are prefetched with it. `moved_bytes` are those of all operands.
 bool prefetches_next_tile(const Chip &chip, double moved_bytes);
 bool prefetches_rows_beside(const Chip &chip, double moved_bytes);
 
-// Tall tiles pay if columns lie a multiple of this many bytes apart. 0: they do not pay.
+// Tall tiles pay if columns lie a multiple of this many bytes apart. 0: they never pay.
 int64_t tall_tile_columns_apart(const Chip &chip, double moved_bytes);
 
 }  // namespace hewn

@@ -1,3 +1,4 @@
+// The allocators of devices.
 #include "device.h"
 
 #include "../base/error.h"

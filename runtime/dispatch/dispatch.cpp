@@ -1,3 +1,4 @@
+// Dispatch, and the functions of the C ABI that list targets and variants.
 #include "dispatch.h"
 
 #include <cstdio>
@@ -15,12 +16,13 @@ namespace hewn {
 
 namespace {
 
-// 7.5 as 75
+// Returns a compute capability times ten: 75 for 7.5.
 [[maybe_unused]] constexpr int32_t tenths(double capability) {
     return int32_t(capability * 10 + 0.5);  // NOLINT(bugprone-incorrect-roundings)
 }
 
-// What this machine lacks, of what compile would find on its best device of the kind.
+// Returns what this machine lacks to run a GPU's target, as hewn_compile would find it on the
+// machine's best device of the kind; null if it lacks nothing.
 [[maybe_unused]] const char *missing_device(hewn_device_kind kind, int32_t capability,
                                             const char *capability_name) {
     const BestDevice &best = best_device(kind);
@@ -31,9 +33,9 @@ namespace {
 
 #define HEWN_PROBE(feature) \
     if (!HEWN_CPU_SUPPORTS(feature)) return feature;
-#define HEWN_TARGET(name, rank, halide_target, probes) \
+#define HEWN_TARGET(name, priority, halide_target, probes) \
     const char *missing_##name() { probes return nullptr; }
-#define HEWN_GPU_TARGET(name, rank, halide_target, device, capability) \
+#define HEWN_GPU_TARGET(name, priority, halide_target, device, capability) \
     const char *missing_##name() { \
         return missing_device(device, tenths(capability), "compute capability " #capability); \
     }
@@ -45,7 +47,7 @@ constexpr uint32_t kTargetCount = 0
 #include "targets.inc"
     ;
 
-// What loops go over.
+// A range for loops over an array.
 template<class T>
 struct Row {
     const T *first;
@@ -66,25 +68,26 @@ bool is_linked(const Target &target) {
 
 bool equal(const char *a, const char *b) { return std::strcmp(a, b) == 0; }
 
+// Whether the variant is of that operator and signature.
 bool fits(const Variant &variant, const char *operator_name, const char *signature) {
     return equal(variant.operator_name, operator_name) && equal(variant.signature, signature);
 }
 
-// Of the variants that fit and that `runs` accepts the one whose rank is the highest on that chip;
-// null if there is none.
+// Returns the variant with the highest priority on that chip, among those that fit and that `runs`
+// accepts; null if there is none.
 template<class Runs>
 const Variant *best_variant(const char *operator_name, const char *signature, const Chip &chip,
                             const Runs &runs) {
     const Variant *best = nullptr;
-    int64_t best_rank = 0;
+    int64_t best_priority = 0;
     for (const Variant &variant : variants()) {
         if (!fits(variant, operator_name, signature) || !runs(*variant.target)) continue;
         const int64_t in_halves =
-            traits_of(chip).avx512_in_halves ? variant.plan->rank_in_halves : 0;
-        const int64_t rank = in_halves > 0 ? in_halves : variant.target->rank;
-        if (best && rank <= best_rank) continue;
+            traits_of(chip).avx512_in_halves ? variant.plan->priority_in_halves : 0;
+        const int64_t priority = in_halves > 0 ? in_halves : variant.target->priority;
+        if (best && priority <= best_priority) continue;
         best = &variant;
-        best_rank = rank;
+        best_priority = priority;
     }
     return best;
 }
@@ -92,12 +95,12 @@ const Variant *best_variant(const char *operator_name, const char *signature, co
 }  // namespace
 
 const Target hewn_targets[] = {
-#define HEWN_TARGET(name, rank, halide_target, probes) \
-    {#name, halide_target, rank, missing_##name, HEWN_DEVICE_CPU, 0, nullptr},
-#define HEWN_GPU_TARGET(name, rank, halide_target, device, capability) \
+#define HEWN_TARGET(name, priority, halide_target, probes) \
+    {#name, halide_target, priority, missing_##name, HEWN_DEVICE_CPU, 0, nullptr},
+#define HEWN_GPU_TARGET(name, priority, halide_target, device, capability) \
     {#name, \
      halide_target, \
-     rank, \
+     priority, \
      missing_##name, \
      device, \
      tenths(capability), \
@@ -140,7 +143,7 @@ const char *Support::missing(const Target &target) const {
 
 namespace {
 
-// `by` begins messages: what forced it.
+// Picks the forced variant. `by`, which says what forced it, begins messages.
 hewn_status pick_forced(const char *operator_name, const char *signature, const char *forced,
                         const char *by, const Support &support, const Variant **variant,
                         hewn_error *error) {
@@ -154,7 +157,7 @@ hewn_status pick_forced(const char *operator_name, const char *signature, const 
             forced_target = &target;
     }
     if (!forced_target) {
-        // Only what would run this operator on this device is suggested.
+        // Only names that would run this operator on this device are suggested.
         Nearest nearest(forced);
         for (const Target &target : targets()) {
             if (target.device == support.device && is_linked(target)) nearest.consider(target.name);
@@ -194,10 +197,10 @@ hewn_status pick_forced(const char *operator_name, const char *signature, const 
                     forced, support.device == HEWN_DEVICE_CPU ? "CPU or its system" : "device",
                     missing);
     }
-    // A build has a kernel for all of its targets but those that leave it to the ones below them
-    // (`only` in lists/targets.py).
+    // A build has a kernel for each of its targets, except for those targets that leave the kernel
+    // to a lower target (`only` in lists/targets.py).
     const auto not_above = [&](const Target &target) {
-        return target.rank <= forced_target->rank && !support.missing(target);
+        return target.priority <= forced_target->priority && !support.missing(target);
     };
     *variant = named ? named : best_variant(operator_name, signature, Chip{}, not_above);
     if (*variant) return HEWN_STATUS_OK;
@@ -223,7 +226,7 @@ hewn_status pick_variant(const char *operator_name, const char *signature, const
     *variant = best_variant(operator_name, signature, chip,
                             [&](const Target &target) { return !support.missing(target); });
     if (*variant) return HEWN_STATUS_OK;
-    for (const Variant &candidate : variants()) {  // the first that fits has the lowest rank
+    for (const Variant &candidate : variants()) {  // the first that fits has the lowest priority
         if (!fits(candidate, operator_name, signature) ||
             candidate.target->device != support.device)
             continue;
@@ -257,7 +260,7 @@ hewn_status hewn_get_target(uint32_t index, hewn_target_info *info) {
     const char *missing = target.missing();
     info->name = target.name;
     info->halide_target = target.halide_target;
-    info->rank = target.rank;
+    info->priority = target.priority;
     info->supported = missing ? 0 : 1;
     info->missing = missing ? missing : "";
     info->device = target.device;

@@ -1,5 +1,5 @@
-// The variants that this program links (table.h): listing them, probing the machine, picking one or
-// taking the forced one.
+// Dispatch: lists the variants that this program links (table.h), asks the machine what it can run,
+// and picks a variant or takes the forced one.
 #pragma once
 
 #include <hewn/hewn.h>
@@ -14,31 +14,34 @@ namespace hewn {
 
 struct Chip;
 
-// Halide's uniform entry point of a kernel: pointers to its arguments in order, the user context
-// first.
+// The type of Halide's uniform entry point of a kernel. It takes an array of pointers to the
+// kernel's arguments in order; the first is the user context.
 using KernelFunction = int (*)(void **arguments);
-// What a device can run.
+// The kind and the capability of a device, which decide what it can run.
 struct Support {
     hewn_device_kind device;
+    // The compute capability of a CUDA device, times ten; 0 for other devices.
     int32_t capability;
 
-    // What the device lacks to run the target, null if it can.
+    // Returns what the device lacks to run the target; null if it can run the target.
     const char *missing(const Target &target) const;
 };
 
-// Of a GPU's kind, the target with kernels that asks for the least compute capability; null if
-// there is none.
+// Returns the target of a kind of GPU that needs the lowest compute capability, among those with
+// kernels in this program; null if there is none.
 const Target *least_target(hewn_device_kind kind);
 
-// Messages about a kernel that is not there: "this build of hewn has", "this program links"; and
-// what left it out.
+// Parts of messages about a kernel that is missing. The first is "this build of hewn has" or "this
+// program links"; the second names what left the kernel out.
 const char *kernels_are_of();
 const char *kernels_chosen_by();
 
-// The variant that runs operator x signature on a device: the forced one (a variant's name, or a
-// target's, whose kernel may be the next lower target's; null or "": HEWN_VARIANT in the
-// environment, else none is forced), or the one of the highest rank on the chip that the device can
-// run.
+// Picks the variant of an operator's kernel for a signature on a device.
+//
+// `forced` is the name of a variant, or the name of a target. If that target has no kernel, the
+// next lower target's is taken. If `forced` is null or "", the environment's HEWN_VARIANT counts
+// instead. If that is not set either, the variant is the one with the highest priority on the chip
+// that the device can run.
 hewn_status pick_variant(const char *operator_name, const char *signature, const char *forced,
                          const Support &support, const Chip &chip, const Variant **variant,
                          hewn_error *error);

@@ -1,5 +1,6 @@
-// A variant's plan parameters, which dispatch hands out with the variant. Apart from the plan
-// itself, which is the CPU's alone. In C and C++, as table.h, which says why.
+// The knobs of a variant's plan. Dispatch gives them out with the variant, so they are apart from
+// the plan itself, which only the CPU has. This header is in C and C++, for the reason that table.h
+// gives.
 #pragma once
 
 #include <stdint.h>
@@ -11,7 +12,8 @@ namespace hewn {
 #define HEWN_DEFAULT(value)
 #endif
 
-// lists/knobs.py lists them, with meanings and defaults; tuning/ has their values.
+// lists/knobs.py lists the knobs with their meanings and defaults. The folder tuning/ has their
+// values.
 typedef struct PlanKnobs {
 #define HEWN_PLAN_KNOB(knob, default_value) int64_t knob HEWN_DEFAULT(default_value);
 #include "plan_knobs.inc"

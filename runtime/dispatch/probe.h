@@ -1,5 +1,5 @@
-// HEWN_CPU_SUPPORTS("feature"): whether this CPU has a feature that lists/targets.py probes, and
-// its operating system allows its use.
+// HEWN_CPU_SUPPORTS("feature"): whether this CPU has a feature that lists/targets.py asks for, and
+// the operating system allows its use.
 #pragma once
 
 #if defined(__x86_64__) || defined(__i386__)
@@ -22,15 +22,16 @@
 
 namespace hewn {
 
-// `feature` is spelled as in Linux's /proc/cpuinfo: fphp and asimdhp (f16 arithmetic, scalar and
+// `feature` has the spelling of Linux's /proc/cpuinfo: fphp and asimdhp (f16 arithmetic, scalar and
 // vector), asimddp (dot product). A feature that the system cannot be asked about counts as absent.
 inline bool arm64_supports(const char *feature) {
     struct Feature {
         const char *name;
-        unsigned long hwcap;      // Linux, Android: bit of AT_HWCAP (asm/hwcap.h)
-        const char *apple;        // name of a sysctl
-        unsigned windows_number;  // of IsProcessorFeaturePresent: PF_ARM_V82_FP16_...,
-                                  // PF_ARM_V82_DP_... (winnt.h)
+        unsigned long hwcap;  // Linux and Android: a bit of AT_HWCAP (asm/hwcap.h)
+        const char *apple;    // macOS: the name of a sysctl
+        // Windows: a number for IsProcessorFeaturePresent, PF_ARM_V82_FP16_... or PF_ARM_V82_DP_...
+        // in winnt.h.
+        unsigned windows_number;
     };
     constexpr Feature kFeatures[] = {{"fphp", 1ul << 9, "hw.optional.arm.FEAT_FP16", 67},
                                      {"asimdhp", 1ul << 10, "hw.optional.arm.FEAT_FP16", 67},

@@ -1,6 +1,6 @@
-// The table of table.h, in C and C++, written out of the lists that the build made. Compiled into
-// the library with all kernels that were built; and into a program by hewn_link_kernels
-// (cmake/LinkKernels.cmake), with lists of the kernels that the program chose.
+// The table of table.h, made of the lists that the build wrote. It is in C and C++. The library
+// compiles it with all kernels that were built. hewn_link_kernels (cmake/LinkKernels.cmake)
+// compiles it into a program, with lists of the kernels that the program chose.
 //
 // HEWN_LINKS_GPUS: the lists have variants for GPUs. HEWN_CHOSEN_BY: KernelTable::chosen_by.
 #include "table.h"

@@ -1,4 +1,4 @@
-// Devices of GPUs in a build without kernels for any.
+// The functions that create GPU devices, in a build without kernels for GPUs: all of them fail.
 #include "../base/device_kinds.h"
 #include "../base/error.h"
 #include "../dispatch/dispatch.h"

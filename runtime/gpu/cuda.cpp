@@ -1,4 +1,5 @@
-// The CUDA device: the driver's functions, its objects, and what generated code calls.
+// The CUDA device: the functions and objects of the driver, and the functions that generated code
+// calls for CUDA.
 #include <cstdio>
 #include <cstring>
 
@@ -18,8 +19,8 @@ namespace {
 #define HEWN_CU
 #endif
 
-using Handle = struct CuObject *;  // CUcontext, CUstream, CUmodule, CUfunction
-using Pointer = uint64_t;          // CUdeviceptr
+using Handle = struct CuObject *;  // a CUcontext, CUstream, CUmodule or CUfunction
+using Pointer = uint64_t;          // a CUdeviceptr
 using Result = int32_t;
 
 constexpr Result kOutOfMemory = 2, kNoDevice = 100, kInvalidPtx = 218, kUnsupportedPtxVersion = 222,
@@ -102,6 +103,7 @@ void load_driver(Driver &driver) {
     }
 }
 
+// Returns the driver, which the first call loads.
 const Driver &cu() {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     static Driver driver;
@@ -125,8 +127,9 @@ hewn_status checked(Result code, const char *what, hewn_error *error) {
 struct CuDevice : GpuDevice {
     Handle context, stream;
     int ordinal;
-    bool owns_context;        // the device's primary one, retained
-    bool reaches_any_memory;  // of the program, without registration
+    bool owns_context;  // the context is the device's primary one, retained
+    // Whether kernels can access any memory of the program, without registration.
+    bool reaches_any_memory;
 };
 
 CuDevice &cu_device(GpuDevice &device) { return static_cast<CuDevice &>(device); }
@@ -152,14 +155,14 @@ int32_t capability_of(int device) {
     return attribute(device, kCapabilityMajor) * 10 + attribute(device, kCapabilityMinor);
 }
 
-// What a device of that capability lacks for every kernel of this build, null if nothing.
+// Returns what a device of that capability lacks for every kernel of this build; null if nothing.
 const char *missing(int32_t capability) {
     const Target *least = least_target(HEWN_DEVICE_CUDA);
     return least && capability < least->capability ? least->capability_name : nullptr;
 }
 
-// owned: the ordinal whose primary context was retained for the device, which is released with it
-// or where this fails; -1: the context is the caller's.
+// Creates a device. `owned` is the ordinal whose primary context was retained for the device; the
+// context is released with the device, or if this fails. -1: the context is the caller's.
 hewn_status create(Handle context, Handle stream, int owned, const Allocator &allocator,
                    hewn_device **result, hewn_error *error) {
     const auto given_up = [&](hewn_status status) {
@@ -292,7 +295,7 @@ hewn_status find(GpuDevice &, void *module, const char *entry, void **result, he
     *result = function;
     return checked(code, "cuModuleGetFunction", error);
 }
-void drop(GpuDevice &, void *) {}  // the module's
+void drop(GpuDevice &, void *) {}  // a function belongs to its module
 
 int launch(GpuCall &call, void *function, const GpuLaunch &launch) {
     constexpr size_t kMost = 64;

@@ -1,6 +1,6 @@
-// The Direct3D 12 device (docs/windows.md): records into a command list of the program's own, or
-// into one of its own that it submits. Kernels take root descriptors and root constants alone: no
-// descriptor heap.
+// The Direct3D 12 device (docs/windows.md). It records into a command list of the program's, or
+// into a list of its own, which it then submits. Kernels take only root descriptors and root
+// constants, so they need no descriptor heap.
 #include <cstdio>
 #include <cstring>
 
@@ -8,11 +8,11 @@
 #include "../base/system.h"
 #include "device.h"
 
-#if defined(HEWN_D3D12)  // a build with its kernels
+#if defined(HEWN_D3D12)  // this build has its kernels
 
 #define INITGUID
-#define WIDL_EXPLICIT_AGGREGATE_RETURNS  // MinGW's headers: structs are returned as by Microsoft's
-                                         // compilers
+// For MinGW's headers: functions return structs as with Microsoft's compilers.
+#define WIDL_EXPLICIT_AGGREGATE_RETURNS
 #include <d3d12.h>
 #include <dxgi1_4.h>
 
@@ -32,7 +32,7 @@ using namespace d3d12;
 #undef HEWN_SHADER
 
 struct Shader {
-    const char *module, *entry;  // a kernel's name, and one of its functions
+    const char *module, *entry;  // a kernel's name, and the name of one of its functions
     uint32_t buffers, constants;
     const uint8_t *code;
     size_t bytes;
@@ -45,7 +45,7 @@ constexpr Shader kShaders[] = {
 };
 constexpr size_t kShaderCount = sizeof kShaders / sizeof kShaders[0];
 constexpr uint32_t kMaxBuffers = 9, kMaxConstants = 64;
-constexpr UINT kMaxGroups = 65535;  // of a dispatch, a dimension
+constexpr UINT kMaxGroups = 65535;  // in each dimension of a dispatch
 
 // ---- The system's libraries ----
 
@@ -53,7 +53,7 @@ struct Driver {
     PFN_D3D12_CREATE_DEVICE create_device;
     decltype(&D3D12SerializeRootSignature) serialize;
     HRESULT(WINAPI *create_factory)(REFIID, void **);
-    const char *absent;  // why there is none; null if there is one
+    const char *absent;  // why there is no driver; null if there is one
 };
 
 Driver load_driver() {
@@ -76,6 +76,7 @@ Driver load_driver() {
     return driver;
 }
 
+// Returns the driver, which the first call loads.
 const Driver &dx() {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     static Driver driver;
@@ -85,6 +86,7 @@ const Driver &dx() {
 
 // ---- The device ----
 
+// Whether the object belongs to the device.
 bool is_of(ID3D12DeviceChild *object, ID3D12Device *device) {
     ID3D12Device *owner = nullptr;
     if (FAILED(object->GetDevice(IID_ID3D12Device, out(&owner)))) return false;
@@ -101,7 +103,7 @@ struct Pipeline {
 struct DxDevice : GpuDevice {
     ID3D12Device *device;
     Pipeline pipelines[kShaderCount];  // made when first compiled, under the base's mutex
-    Queue own;                         // what it submits itself
+    Queue own;                         // what the device submits itself
 };
 
 DxDevice &dx_device(GpuDevice &device) { return static_cast<DxDevice &>(device); }
@@ -116,7 +118,7 @@ void release(GpuDevice &base) {
     release_object(device.device);
 }
 
-// Takes a reference to `device` and, if there is one, to `queue`.
+// Creates a device. It takes a reference to `device` and, if there is one, to `queue`.
 hewn_status create(ID3D12Device *device, ID3D12CommandQueue *queue, const Allocator &allocator,
                    hewn_device **result, hewn_error *error) {
     DxDevice *created = allocator.allocate<DxDevice>();
@@ -195,14 +197,13 @@ hewn_status locate(GpuDevice &device, const Problem &problem, const Tensor &tens
     if (binding.offset > desc.Width || binding.size > desc.Width - binding.offset)
         return refuse(problem, tensor, error)("the binding ends beyond the resource's %llu bytes",
                                               (unsigned long long)desc.Width);
-    *base = {
-        0,
-        resource->GetGPUVirtualAddress()};  // so that overlap is seen between placed resources too
+    // Addresses show overlap between placed resources, too.
+    *base = {0, resource->GetGPUVirtualAddress()};
     return HEWN_STATUS_OK;
 }
 
-// A root descriptor can begin at any 16 bytes: one for every operand, so that indices begin near 0
-// whatever its offset.
+// A root descriptor can begin at any multiple of 16 bytes. Each operand has one of its own, so that
+// its indices begin near 0 whatever its offset is.
 int view(GpuCall &, GpuTensor *tensors, int count) {
     for (int t = 0; t < count; t++) {
         Place &at = tensors[t].at;
@@ -214,7 +215,7 @@ int view(GpuCall &, GpuTensor *tensors, int count) {
 hewn_status allocate(GpuDevice &device, uint64_t bytes, void **memory, hewn_error *error) {
     ID3D12Resource *resource = nullptr;
     if (bytes > UINT64_MAX - 15)
-        return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "Direct3D 12: no memory of %llu bytes",
+        return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "D3D12: no memory of %llu bytes",
                     (unsigned long long)bytes);
     const HRESULT code = create_buffer(dx_device(device).device, D3D12_HEAP_TYPE_DEFAULT,
                                        (bytes + 15) & ~uint64_t(15), &resource);
@@ -243,11 +244,12 @@ hewn_status synchronize(GpuDevice &device, hewn_error *error) {
 
 // ---- Kernels ----
 
-// `name` stands where Halide had put the HLSL (cmake/NameShader.cmake).
+// Finds the shaders of a kernel. `name` is the kernel's name, which stands where Halide had put the
+// HLSL (cmake/NameShader.cmake).
 hewn_status load(GpuDevice &, const char *name, size_t, void **module, hewn_error *error) {
     for (const Shader &shader : kShaders) {
         if (strcmp(shader.module, name) != 0) continue;
-        *module = const_cast<Shader *>(&shader);  // the module's first
+        *module = const_cast<Shader *>(&shader);  // the first shader of the module
         return HEWN_STATUS_OK;
     }
     return fail(error, HEWN_STATUS_KERNEL_FAILED,
@@ -306,7 +308,7 @@ hewn_status find(GpuDevice &base, void *module, const char *entry, void **result
     *result = const_cast<Shader *>(shader);
     return status;
 }
-void drop(GpuDevice &, void *) {}  // the device's
+void drop(GpuDevice &, void *) {}  // pipelines belong to the device
 
 int launch(GpuCall &call, void *function, const GpuLaunch &launch) {
     const Shader &shader = *static_cast<const Shader *>(function);
@@ -328,7 +330,7 @@ int launch(GpuCall &call, void *function, const GpuLaunch &launch) {
             constant_count++;
         }
     }
-    const UINT base = constant_count++;  // the first group's number
+    const UINT base = constant_count++;  // the constant for the number of the first group
     if (buffer_count != shader.buffers || constant_count != shader.constants)
         return call.failed(HEWN_STATUS_KERNEL_FAILED,
                            "D3D12: the arguments of %s are not its shader's", shader.entry);
@@ -371,8 +373,8 @@ constexpr GpuApi hewn_gpu_d3d12 = [] {
     api.kind = HEWN_DEVICE_D3D12;
     api.offsets = true;
     api.only_32_bits = true;
-    api.index_limit =
-        int64_t(1) << 27;  // the least number of elements that a buffer's view may have
+    // The least number of elements that a buffer's view is sure to allow.
+    api.index_limit = int64_t(1) << 27;
     HEWN_SET_GPU_FUNCTIONS(api);
     api.view = view;
     api.begin = begin;

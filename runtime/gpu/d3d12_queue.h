@@ -1,5 +1,6 @@
-// What a Direct3D 12 device submits itself: lists, one at a time, and copies by memory of its own.
-// Of d3d12.cpp alone, which tells Microsoft's headers how to be included.
+// The queue of a Direct3D 12 device: command lists that the device submits itself, one at a time,
+// and copies through staging memory. Only d3d12.cpp includes this file, because it sets how
+// Microsoft's headers are read.
 #pragma once
 
 #include <d3d12.h>
@@ -15,7 +16,8 @@ inline hewn_status status_of(HRESULT code) {
     return code == E_OUTOFMEMORY ? HEWN_STATUS_OUT_OF_MEMORY : HEWN_STATUS_DEVICE_FAILED;
 }
 
-// `status`: of a failure, if not the code's own.
+// Turns a code into a status and reports a failure. `status` is the status of a failure, unless it
+// is OK; the status then follows from the code.
 inline hewn_status checked(HRESULT code, const char *what, hewn_error *error,
                            hewn_status status = HEWN_STATUS_OK) {
     if (SUCCEEDED(code)) return HEWN_STATUS_OK;
@@ -23,7 +25,7 @@ inline hewn_status checked(HRESULT code, const char *what, hewn_error *error,
     return fail(error, status, "D3D12: %s failed with code 0x%08lx", what, (unsigned long)code);
 }
 
-// Where the system's functions write an object's address.
+// The form in which the system's functions take the address of a result.
 template<class T>
 void **out(T **object) {
     return reinterpret_cast<void **>(object);
@@ -56,19 +58,20 @@ inline HRESULT create_buffer(ID3D12Device *device, D3D12_HEAP_TYPE type, uint64_
 
 constexpr uint64_t kStagingBytes = 4 << 20;
 
-// Lists whose commands share an allocator, which can be used again when all of them have run.
+// Lists whose commands share an allocator. The allocator can be used again when all of them have
+// run.
 struct Batch {
     ID3D12CommandAllocator *allocator;
     uint32_t lists;
-    uint64_t end;  // the fence's value behind the last
+    uint64_t end;  // the fence's value after the last list
 };
 constexpr uint32_t kListsOfBatch = 128;
 
-// Begins as zeros.
+// An object begins as zeros, because a device is allocated so. create() must come first.
 class Queue {
 public:
-    // On the program's queue; null: on one of its own. Takes references. `release` is due also
-    // where it fails.
+    // Uses the program's queue or, if it is null, makes one of its own. Takes references to the
+    // device and the queue. release() must follow, even if this fails.
     hewn_status create(ID3D12Device *device, ID3D12CommandQueue *queue, hewn_error *error) {
         pthread_mutex_init(&mutex_, nullptr);
         device_ = device;
@@ -78,6 +81,7 @@ public:
         return create_objects(error);
     }
 
+    // Waits for the device's own work, and gives everything back.
     void release() {
         if (fence_ && event_) wait(nullptr);
         release_object(upload_);
@@ -91,7 +95,7 @@ public:
         pthread_mutex_destroy(&mutex_);
     }
 
-    // A list to record into. Where it succeeds the queue is locked until `submit`.
+    // Opens a list to record into. If this succeeds, the queue stays locked until submit().
     hewn_status begin(ID3D12GraphicsCommandList **list, hewn_error *error) {
         pthread_mutex_lock(&mutex_);
         const hewn_status status = begin_list(error);
@@ -99,12 +103,14 @@ public:
         *list = list_;
         return status;
     }
+    // Closes the list, submits it and unlocks the queue, even if it fails.
     hewn_status submit(hewn_error *error) {
         const hewn_status status = submit_list(error);
         pthread_mutex_unlock(&mutex_);
         return status;
     }
 
+    // Waits until the device's own work has ended.
     hewn_status synchronize(hewn_error *error) {
         pthread_mutex_lock(&mutex_);
         const hewn_status status = wait(error);
@@ -112,6 +118,7 @@ public:
         return status;
     }
 
+    // Copies to memory, and from it. The copy is complete when the function returns.
     hewn_status write(ID3D12Resource *memory, uint64_t offset, const void *from, uint64_t bytes,
                       hewn_error *error) {
         return in_parts(bytes, [&](uint64_t done, uint64_t part) {
@@ -129,9 +136,9 @@ public:
 private:
     ID3D12Device *device_;
     ID3D12CommandQueue *queue_;
-    pthread_mutex_t mutex_;  // over what follows
-    Batch batches_[2];       // one is filled while the other runs
-    uint32_t batch_;         // that is filled
+    pthread_mutex_t mutex_;  // guards the members that follow
+    Batch batches_[2];       // one is filled while the other one runs
+    uint32_t batch_;         // the one that is filled
     ID3D12GraphicsCommandList *list_;
     ID3D12Fence *fence_;
     HANDLE event_;
@@ -165,8 +172,10 @@ private:
         return event_ ? hewn_status(HEWN_STATUS_OK) : checked(E_OUTOFMEMORY, "CreateEvent", error);
     }
 
-    // What follows is called with the mutex held.
+    // The following functions are called with the mutex held.
 
+    // Waits until the fence has reached the value, and resets the allocators of lists that have
+    // run.
     hewn_status wait_until(uint64_t value, hewn_error *error) {
         HRESULT code = S_OK;
         if (fence_->GetCompletedValue() < value) {
@@ -182,8 +191,9 @@ private:
         return checked(code, "waiting for the queue", error);
     }
 
-    // Behind all that was submitted. Where it fails, who waits next tries again: until then nobody
-    // may wait for that value, which would not end, nor release what the lists use.
+    // Has the queue signal the fence after everything that was submitted. If that fails, the next
+    // wait tries again. Until then nobody may wait for that value, which would take forever, or
+    // release what the lists use.
     hewn_status signal(hewn_error *error) {
         const uint64_t end = batches_[batch_].end;
         if (end <= fence_value_) return HEWN_STATUS_OK;
@@ -192,7 +202,7 @@ private:
         return checked(code, "ID3D12CommandQueue::Signal", error);
     }
 
-    // For all of the device's own work.
+    // Waits for all of the device's own work.
     hewn_status wait(hewn_error *error) {
         HEWN_CHECK(signal(error));
         return wait_until(fence_value_, error);
@@ -220,10 +230,10 @@ private:
         return signal(error);
     }
 
-    // A part of a copy, of at most the staging memory's size, which has ended when it returns: the
-    // memory serves the next one, and another queue may read what was written, which nothing else
-    // would order behind the copy. Between lists buffers fall back to the common state, from which
-    // they take any.
+    // Copies a part, at most as large as the staging memory. The copy is complete when this
+    // returns, for two reasons: the next part uses the same staging memory, and another queue may
+    // read what was written, which nothing else would order after the copy. Between lists, buffers
+    // fall back to the common state, from which they take any other.
     hewn_status copy(ID3D12Resource *to, uint64_t to_offset, ID3D12Resource *from,
                      uint64_t from_offset, uint64_t bytes, hewn_error *error) {
         HEWN_CHECK(begin_list(error));
@@ -253,7 +263,8 @@ private:
         return HEWN_STATUS_OK;
     }
 
-    // copy_part(done, bytes) for each part of so many bytes, until one fails.
+    // Calls copy_part(done, bytes) for each part of a copy, until one fails. A part has at most
+    // kStagingBytes bytes.
     template<class CopyPart>
     hewn_status in_parts(uint64_t bytes, const CopyPart &copy_part) {
         hewn_status status = HEWN_STATUS_OK;

@@ -1,3 +1,5 @@
+// The functions of a device (Backend) for all kinds of GPUs: compiles operators, locates the memory
+// of their tensors, and executes them. Drivers are called by GpuApi.
 #include "device.h"
 
 #include <cstdarg>
@@ -14,7 +16,8 @@ namespace {
 
 // ---- The device ----
 
-// The driver's state for the object's lifetime.
+// Makes the driver ready for this thread while the object lives. `status` says whether that
+// succeeded.
 class Entered {
 public:
     Entered(GpuDevice &device, hewn_error *error)
@@ -34,6 +37,7 @@ public:
     const hewn_status status;
 };
 
+// Gives a reference back. The last one destroys the device.
 void release(GpuDevice *device) {
     if (device->references.fetch_sub(1) != 1) return;
     const Allocator allocator = device->allocator;
@@ -73,6 +77,7 @@ void destroy(hewn_operator *base) {
 
 void destroy_device(hewn_device *device) { release(static_cast<GpuDevice *>(device)); }
 
+// Reports what failed in a call.
 hewn_status report(const GpuCall &call, hewn_error *error) {
     const hewn_status status =
         call.status != HEWN_STATUS_OK ? call.status : hewn_status(HEWN_STATUS_KERNEL_FAILED);
@@ -80,6 +85,7 @@ hewn_status report(const GpuCall &call, hewn_error *error) {
                 call.op.variant->name, call.message);
 }
 
+// Copies the constants to device memory.
 hewn_status write_constants(GpuOperator &op, hewn_error *error) {
     GpuDevice &device = *op.device;
     Problem &problem = op.problem;
@@ -91,19 +97,19 @@ hewn_status write_constants(GpuOperator &op, hewn_error *error) {
         if (tensor.constant && !tensor.empty())
             status = device.api->write(device, op.constants, constant_offset(problem, i),
                                        problem.constants[i], tensor.bytes, error);
-        problem.constants[i] = nullptr;  // the caller's memory
+        problem.constants[i] = nullptr;  // the caller may free its memory
     }
     return status;
 }
 
-// DYNAMIC_QUANTIZE_LINEAR of f16 is that of f32, to which its input is widened.
+// DYNAMIC_QUANTIZE_LINEAR of f16 runs as that of f32: its input is widened first.
 void widen_dynamic(Problem &problem) {
     if (problem.info->output_count == 1 || problem.inputs[0].type != HEWN_DATA_TYPE_FLOAT16) return;
     problem.inputs[0].conversion = conversion_of(HEWN_DATA_TYPE_FLOAT16);
     snprintf(problem.signature, sizeof problem.signature, "f32_%s", type_word(problem.output.type));
 }
 
-// Loads what every pass launches.
+// Loads the kernels of every pass.
 hewn_status load_passes(GpuOperator &op, hewn_error *error) {
     for (int p = 0; p < op.pass_count; p++) {
         GpuCall call(*op.device, op, op.passes[p], true);
@@ -153,14 +159,14 @@ hewn_status locate_buffer(void *on, const Problem &problem, const Tensor &tensor
     return device.api->locate(device, problem, tensor, binding, base, error);
 }
 
-// Inputs that are not bound are in the device's memory.
+// Sets the places of inputs that are not bound, which are in memory of the device.
 hewn_status locate_unbound(const GpuOperator &op, Place *unbound, hewn_error *error) {
     for (int i = 0; i < op.problem.info->input_count; i++) {
         const Tensor &tensor = op.problem.inputs[i];
         if (is_bound(tensor)) continue;
         hewn_buffer_binding binding = {};
         binding.buffer = tensor.constant ? op.constants : op.device->zeros;
-        if (!binding.buffer) continue;  // a constant without elements
+        if (!binding.buffer) continue;  // the constant is empty
         binding.offset = tensor.constant ? constant_offset(op.problem, i) : 0;
         binding.size = tensor.constant ? tensor.bytes : kZeroBytes;
         HEWN_CHECK(locate_buffer(op.device, op.problem, tensor, binding, &unbound[i], error));
@@ -169,6 +175,7 @@ hewn_status locate_unbound(const GpuOperator &op, Place *unbound, hewn_error *er
     return HEWN_STATUS_OK;
 }
 
+// Sets the places in the operator's scratch memory.
 hewn_status locate_scratch(const GpuOperator &op, GpuPlaces &places, hewn_error *error) {
     if (!op.scratch) return HEWN_STATUS_OK;
     hewn_buffer_binding binding = {};
@@ -182,7 +189,8 @@ hewn_status locate_scratch(const GpuOperator &op, GpuPlaces &places, hewn_error 
     return HEWN_STATUS_OK;
 }
 
-// Where the bindings' tensors are, or what is wrong with one. `places` begins as zeros.
+// Checks the bindings and sets the places of all tensors, or reports what is wrong with a binding.
+// `places` begins as zeros.
 hewn_status locate(const GpuOperator &op, const Bindings &inputs, const Bindings &outputs,
                    GpuPlaces &places, hewn_error *error) {
     Place unbound[kMaxInputs] = {};
@@ -192,7 +200,8 @@ hewn_status locate(const GpuOperator &op, const Bindings &inputs, const Bindings
     return locate_scratch(op, places, error);
 }
 
-// Keeps other executions of an operator with scratch memory from launching in between.
+// While the object lives, no other execution of an operator with scratch memory launches on the
+// device, so that the passes of one execution stay together.
 class Undivided {
 public:
     explicit Undivided(GpuOperator &op) : mutex_(op.scratch ? &op.device->mutex : nullptr) {
@@ -208,8 +217,8 @@ private:
     pthread_mutex_t *const mutex_;
 };
 
-// Launches into a list of the program's; null: into one of the device's own, which is submitted, or
-// to its queue.
+// Launches all passes into a program's list. If `list` is null, launches them into a list of the
+// device's own, which is then submitted, or to the device's queue.
 hewn_status launch(GpuOperator &op, const GpuPlaces &places, void *list, hewn_error *error) {
     GpuDevice &device = *op.device;
     const GpuApi &api = *device.api;
@@ -228,7 +237,7 @@ hewn_status launch(GpuOperator &op, const GpuPlaces &places, void *list, hewn_er
     return status != HEWN_STATUS_OK ? status : submitted;
 }
 
-// then(op, places) in the driver's state, if the bindings are right.
+// Calls then(op, places) with the driver ready, if the bindings are right.
 template<class Then>
 hewn_status with_located(const hewn_operator &base, const Bindings &inputs,
                          const hewn_buffer_binding &output, hewn_error *error, const Then &then) {
@@ -281,7 +290,7 @@ hewn_status bind(const hewn_operator &base, Bindings inputs, const hewn_buffer_b
 
 // ---- Memory ----
 
-// The driver's function in its state.
+// Calls a function of the driver with the driver ready.
 template<class Function, class... Arguments>
 hewn_status entering(hewn_device &base, hewn_error *error, Function GpuApi::*function,
                      Arguments... arguments) {

@@ -1,6 +1,6 @@
-// What the GPU devices share (device.cpp, launch.h), and the seam under which each kind of driver
-// is (cuda.cpp, opencl.cpp, d3d12.cpp). Halide's own GPU runtimes are not used:
-// docs/architecture.md#our-own-launcher.
+// The code that all GPU devices share (with device.cpp and launch.h), and GpuApi, the interface
+// that each kind of driver implements (cuda.cpp, opencl.cpp, d3d12.cpp). Halide's own GPU runtimes
+// are not used: docs/architecture.md#our-own-launcher.
 #pragma once
 
 #include <HalideRuntime.h>
@@ -19,7 +19,7 @@ namespace hewn {
 
 struct GpuDevice;
 
-// Loaded once a device.
+// A unit of device code. It is loaded once on each device.
 struct GpuModule {
     const char *source;
     void *handle;
@@ -29,112 +29,122 @@ struct GpuModule {
 struct GpuOperator;  // launch.h
 struct GpuPass;
 
-// One use of an operator's pass, which generated code knows as its user context.
+// One use of an operator's pass. Generated code gets it as its user context.
 struct GpuCall : KernelErrors {
     GpuDevice &device;
     GpuOperator &op;
     GpuPass &pass;
-    const bool prepares;          // load the kernels that would run, and launch nothing
-    GpuModule *module = nullptr;  // while preparing
+    // Whether to load the kernels that would run, and to launch nothing.
+    const bool prepares;
+    GpuModule *module = nullptr;  // the module that is being prepared
     hewn_status status = HEWN_STATUS_OK;
-    void *list = nullptr;  // what launches are recorded into; null: they go to the device's queue
-    void *views[kMaxTensors];  // of this launch (GpuApi::view)
+    // The list that launches are recorded into. Null: they go to the device's queue.
+    void *list = nullptr;
+    void *views[kMaxTensors];  // the views of this launch (GpuApi::view)
     int32_t view_count = 0;
 
     GpuCall(GpuDevice &device, GpuOperator &op, GpuPass &pass, bool prepares)
         : device(device), op(op), pass(pass), prepares(prepares) {}
-    // Notes what went wrong, the first time; gives the code that generated code returns.
+    // Notes an error, if it is the first one. Returns the error code for generated code.
     int failed(hewn_status what, const char *format, ...)
         __attribute__((format(printf, 3, 4), cold));
 };
 
+// The arguments of a launch, for the driver.
 struct GpuLaunch {
     size_t blocks[3], threads[3];
-    size_t shared_bytes;           // of memory that a block's threads share
-    const size_t *argument_bytes;  // up to a 0
-    void *const *arguments;        // a halide_buffer_t where is_buffer
+    // Bytes of the memory that the threads of a block share.
+    size_t shared_bytes;
+    const size_t *argument_bytes;  // bytes of each argument; ends with 0
+    void *const *arguments;        // each one is a halide_buffer_t if is_buffer
     const int8_t *is_buffer;
 };
 
-// A kind of driver. Functions that return a status fill in `error`, which may be null, where they
-// fail; those of a GpuCall note a failure in it (GpuCall::failed) and return the code for generated
-// code. All but release, describe and open are called between enter and leave, on any thread and on
-// several at once.
+// A kind of driver. Functions that return a status fill in `error`, which may be null, if they
+// fail. Functions of a GpuCall note a failure in it (GpuCall::failed) and return the code for
+// generated code. All functions but release, describe and open are called between enter and leave.
+// They may be called on any thread, and on several at once.
 struct GpuApi {
     hewn_device_kind kind;
-    bool offsets;  // kernels take an operand's offset as its dimension's -min; false: addresses are
-                   // pointers
-    bool only_32_bits;    // kernels see 64-bit elements as pairs of words
-    int64_t index_limit;  // indices of a launch stay below; at most kGpuIndexLimit
+    // Whether kernels take an operand's offset as its dimension's -min. Otherwise addresses are
+    // pointers.
+    bool offsets;
+    // Whether kernels see 64-bit elements as pairs of words.
+    bool only_32_bits;
+    // The indices of a launch must stay below this limit, which is at most kGpuIndexLimit.
+    int64_t index_limit;
 
     // ---- Devices ----
 
-    // Makes the driver ready for calls about the device on this thread; where it succeeds, leave
-    // follows on the same thread. Null: it always is.
+    // Makes the driver ready for calls about the device on this thread. If it succeeds, leave
+    // follows on the same thread. Null: the driver is always ready.
     hewn_status (*enter)(GpuDevice &, hewn_error *);
     void (*leave)(GpuDevice &);
-    // Gives the driver's objects of a device back, after all that was loaded and allocated on it.
+    // Gives the device's own driver objects back, after everything that was loaded and allocated on
+    // it.
     void (*release)(GpuDevice &);
-    // The index-th device that the driver has: what it is called, and what it can run. NO_DEVICE
-    // past the last one.
+    // Describes device number `index` of the driver: its name, and what it can run. Returns
+    // NO_DEVICE after the last one.
     hewn_status (*describe)(uint32_t index, hewn_device_info *, hewn_error *);
-    // A device with a context and a queue of its own, on the index-th.
+    // Opens device number `index`, with a context and a queue of its own.
     hewn_status (*open)(uint32_t index, hewn_device **, hewn_error *);
 
     // ---- Kernels ----
 
-    // Compiles or looks up a unit of device code, with the device's mutex held; unload gives it
-    // back, with the device's last reference.
+    // Compiles or looks up a unit of device code, while the device's mutex is held. unload gives it
+    // back, when the device's last reference is released.
     hewn_status (*load)(GpuDevice &, const char *source, size_t bytes, void **module, hewn_error *);
     void (*unload)(GpuDevice &, void *module);
-    // A kernel of the module, for one operator, with the mutex free; drop gives it back, before the
-    // module is unloaded.
+    // Finds a kernel of the module for one operator, while the mutex is not held. drop gives it
+    // back, before the module is unloaded.
     hewn_status (*find)(GpuDevice &, void *module, const char *entry, void **function,
                         hewn_error *);
     void (*drop)(GpuDevice &, void *function);
-    // Enqueues the kernel behind what was launched before, or records it into call.list. Does not
-    // wait.
+    // Enqueues the kernel after everything that was launched before, or records it into call.list.
+    // Does not wait.
     int (*launch)(GpuCall &, void *function, const GpuLaunch &);
 
     // ---- Bindings ----
 
-    // Checks the memory of a tensor's binding; base is its offset or address, less the binding's
-    // own offset.
+    // Checks the memory of a tensor's binding. Sets *base to its memory and the offset or address
+    // in it, without the binding's own offset.
     hewn_status (*locate)(GpuDevice &, const Problem &, const Tensor &, const hewn_buffer_binding &,
                           Place *base, hewn_error *);
-    // Turns the addresses of a launch's tensors into those that its kernel is given. May make
-    // temporary objects of the driver's for them, which go into call.views. Null: addresses are
-    // given as they are.
+    // Turns the places of a launch's tensors into those that its kernel is given. May make
+    // temporary objects of the driver, which it adds to call.views. Null: the places are given as
+    // they are.
     int (*view)(GpuCall &, GpuTensor *, int count);
-    // Gives the objects in call.views back, after the launch or where it does not come to be. Null:
-    // `view` makes none.
+    // Gives the objects in call.views back, after the launch or if there is no launch. Null: `view`
+    // makes no objects.
     void (*end_views)(GpuCall &);
 
     // ---- Memory, for hewn_allocate and the like ----
 
     hewn_status (*allocate)(GpuDevice &, uint64_t bytes, void **memory, hewn_error *);
-    void (*deallocate)(GpuDevice &, void *memory);  // also while what was enqueued uses it
-    // Copies that have happened when they return, behind what was enqueued.
+    // Is allowed while enqueued work still uses the memory.
+    void (*deallocate)(GpuDevice &, void *memory);
+    // Copies that follow everything that was enqueued, and are complete when they return.
     hewn_status (*write)(GpuDevice &, void *memory, uint64_t offset, const void *from,
                          uint64_t bytes, hewn_error *);
     hewn_status (*read)(GpuDevice &, void *memory, uint64_t offset, void *to, uint64_t bytes,
                         hewn_error *);
-    hewn_status (*synchronize)(GpuDevice &, hewn_error *);  // waits for what was enqueued
+    // Waits for everything that was enqueued.
+    hewn_status (*synchronize)(GpuDevice &, hewn_error *);
 
-    // ---- Lists: of a kind whose launches are recorded; else null ----
+    // ---- Lists: only of a kind of driver whose launches are recorded, else null ----
 
-    // Opens a list of the device's own, and takes the device's lock: `submit` must follow, on the
-    // same thread, whatever fails in between.
+    // Opens a list of the device's own, and takes the device's lock. `submit` must follow on the
+    // same thread, even if something fails in between.
     hewn_status (*begin)(GpuDevice &, void **list, hewn_error *);
-    // Closes that list, puts it into the device's queue and gives the lock back, also where it
-    // fails.
+    // Closes that list, puts it into the device's queue, and releases the lock, even if it fails.
     hewn_status (*submit)(GpuDevice &, hewn_error *);
-    // Behind an operator's launches in call.list, a program's or the device's own: what follows
-    // there sees what they wrote.
+    // Records a barrier after an operator's launches into call.list, which is a program's list or
+    // the device's own: what follows in the list sees what the launches wrote.
     void (*barrier)(GpuCall &);
 };
 
-// Sets a GpuApi's members that every kind of driver has: what has their names beside it.
+// Sets the members of a GpuApi that every kind of driver has. Each member is set to the function of
+// the same name that is in scope.
 #define HEWN_SET_GPU_FUNCTIONS(api) \
     api.release = release; \
     api.describe = describe; \
@@ -151,36 +161,44 @@ struct GpuApi {
     api.read = read; \
     api.synchronize = synchronize
 
+// Bytes of GpuDevice::zeros.
 constexpr uint64_t kZeroBytes = 16;
 
+// The base of every GPU device.
 struct GpuDevice : hewn_device {
     const GpuApi *api;
-    std::atomic<int32_t> references;  // the handle's and each operator's
-    pthread_mutex_t mutex;            // over `modules`, and passes that must follow one another
+    std::atomic<int32_t> references;  // one for the handle, and one for each operator
+    // Guards `modules`, and keeps the passes of an execution together.
+    pthread_mutex_t mutex;
     GpuModule *modules;
-    void *zeros;  // what an absent zero point reads: kZeroBytes of them
+    // Zeros in device memory, kZeroBytes of them, which an absent zero point reads.
+    void *zeros;
 };
 
-// Memory on a device whose driver is ready. Drivers write their result even if they fail; here it
-// is left as it was.
+// Allocates memory on a device whose driver is ready. If it fails, *memory is left as it was,
+// although drivers write their result even then.
 hewn_status allocate_on(GpuDevice &device, uint64_t bytes, void **memory, hewn_error *error);
 
-// Sets a zeroed device up, whose driver's objects are in place, and allocates its `zeros`. On a
-// failure everything is released.
+// Completes a device whose memory was zeroed and whose driver objects are in place, and allocates
+// its `zeros`. If it fails, everything is released, the device included.
 hewn_status start_gpu_device(GpuDevice *device, const GpuApi &api, const Allocator &allocator,
                              int32_t capability, hewn_error *error);
 
-// What generated code says its buffers are of; it compares the address.
+// The device interface of all buffers that generated code sees. Generated code only compares its
+// address.
 extern const halide_device_interface_t kGpuInterface;
 
+// Loads the module of a kernel, if the call prepares. `call` is the GpuCall as a user context.
 int gpu_initialize(void *call, const char *source, int bytes);
 struct GpuExtent {
     int x, y, z;
 };
+// Launches a kernel, or loads it if the call prepares. Returns 0 or an error code.
 int gpu_run(void *call, const char *entry, GpuExtent blocks, GpuExtent threads, int shared_bytes,
             const size_t *argument_bytes, void *const *arguments, const int8_t *is_buffer);
 
-// What generated code calls of a kind, in the place of Halide's runtime.
+// The functions that generated code calls for a kind of device. They replace those of Halide's
+// runtime.
 #define HEWN_HALIDE_GPU_FUNCTIONS(kind) \
     extern "C" int halide_##kind##_initialize_kernels(void *context, void **, const char *source, \
                                                       int bytes) { \
@@ -200,14 +218,15 @@ int gpu_run(void *call, const char *entry, GpuExtent blocks, GpuExtent threads, 
                        is_buffer); \
     }
 
-// Makes a driver's log part of a message.
+// Replaces the line breaks in a driver's log, so that it can be a part of a message.
 inline void join_lines(char *log) {
     for (; *log; log++) {
         if (*log == '\n') *log = ' ';
     }
 }
 
-// What every function that creates a device checks first, of the struct it is given.
+// The checks that begin every function which creates a device: the struct that it is given, and the
+// hooks for memory, which are read into `allocator`.
 template<class Desc>
 hewn_status read_device_desc(const Desc *desc, hewn_device **device, hewn_device_kind kind,
                              Allocator *allocator, hewn_error *error) {

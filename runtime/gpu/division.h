@@ -1,5 +1,5 @@
-// Divisions by what is known before a launch, as multiplications: what the GPUs' forms `runs` and
-// `strided` take for each of their dimensions (generators/gpu.h).
+// Divisions by numbers that are known before a launch, as multiplications. The GPUs' forms `runs`
+// and `strided` take them for each of their dimensions (generators/gpu.h).
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,13 @@ struct Division {
     uint32_t multiplier, shift;
 };
 
-// n / size = n * multiplier >> (31 + shift) for all n < 2^31: multiplier = ceil(2^(31 + shift) /
-// size) with 2^shift >= size exceeds 2^(31 + shift) / size by less than 1, which n times is less
-// than 2^31 <= 2^(31 + shift) / size: too little to reach the next integer. 0 < size < 2^31, so
-// that the multiplier has 32 bits. Of 2n, that is the product's high word shifted by `shift`.
+// n / size = n * multiplier >> (31 + shift) for all n < 2^31, with 2^shift >= size and multiplier =
+// ceil(2^(31 + shift) / size).
+//
+// The multiplier exceeds 2^(31 + shift) / size by less than 1. Multiplied by n, this is an error of
+// less than 2^31 <= 2^(31 + shift) / size, which is too small to reach the next integer. As `size`
+// is from 1 to 2^31 - 1, the multiplier has 32 bits. A kernel takes the high word of 2n *
+// multiplier and shifts it by `shift`.
 inline Division division_by(uint32_t size) {
     uint32_t shift = 0;
     while ((uint64_t(1) << shift) < size) shift++;

@@ -1,3 +1,5 @@
+// Launches the passes of a GPU's operator: cuts them into boxes, calls the forms' host code, and
+// answers the calls that this generated code makes.
 #include "launch.h"
 
 #include <algorithm>
@@ -12,7 +14,7 @@ namespace hewn {
 
 namespace {
 
-// Whether an operand's elements in a box follow one another.
+// Whether the elements of operand o in a box are contiguous.
 bool is_contiguous(const Space &space, const int64_t *extent, int o) {
     int64_t elements = 1;
     for (int d = 0; d < space.rank; d++) {
@@ -22,7 +24,7 @@ bool is_contiguous(const Space &space, const int64_t *extent, int o) {
     return true;
 }
 
-// Whether each row of an operand in a box begins where a step may.
+// Whether each row of operand o in a box begins where a step may begin.
 bool has_rows_at_steps(const GpuPart &part, const int64_t *extent, int o) {
     for (int d = 1; d < part.space.rank; d++) {
         if (extent[d] > 1 && part.space.dims[d].stride[o] % part.step_elements) return false;
@@ -43,7 +45,8 @@ bool serves(const GpuPart &part, const int64_t *extent) {
     return true;
 }
 
-// How far along its outermost dimension a box is whole steps.
+// Returns how many indices of its outermost dimension, from the first on, make a box of whole
+// steps.
 int64_t extent_of_steps(const GpuPart &part, const int64_t *extent) {
     const int last = part.space.rank - 1;
     int64_t inner = 1;
@@ -54,7 +57,7 @@ int64_t extent_of_steps(const GpuPart &part, const int64_t *extent) {
 
 // ---- Launches ----
 
-// One launch's tensors: where they begin, and the buffers that generated code sees.
+// The tensors of one launch: where they lie, and the buffers that generated code sees.
 struct Launch {
     GpuTensor tensors[kMaxTensors];
     halide_buffer_t buffers[kMaxTensors];
@@ -64,7 +67,7 @@ struct Launch {
 using Scalars = StridedScalars<int32_t, uint32_t>;
 constexpr int kMaxScalars = sizeof(Scalars) / sizeof(int32_t);
 
-// Sets the buffers up as arrays of `words` or of elements.
+// Sets the buffers up as arrays of 32-bit words, where `words` is true, or of elements.
 int set_buffers(GpuCall &call, Launch &launch, const bool *words) {
     const Problem &problem = call.pass.problem;
     const GpuApi &api = *call.device.api;
@@ -92,16 +95,17 @@ int set_buffers(GpuCall &call, Launch &launch, const bool *words) {
     return 0;
 }
 
+// Calls a form's generated code, and gives the views of the launch back.
 int call_entry(GpuCall &call, const Form &form, void **arguments) {
-    const Overlooked overlooked;  // a lock of Halide's
+    const Overlooked overlooked;  // generated code takes a lock of Halide's
     const int code = reinterpret_cast<KernelFunction>(form.entry)(arguments);
     if (call.view_count) call.device.api->end_views(call);
-    // Kernels without assertions do not look at what a launch returns.
+    // Generated code without assertions ignores what a launch returns, so the status tells.
     return call.status != HEWN_STATUS_OK ? int(halide_error_code_device_run_failed) : code;
 }
 
-// Calls a form, whose arguments are the inputs' buffers, what `add_scalars(arguments)` adds, and
-// the output's buffer.
+// Calls a form. Its arguments are the inputs' buffers, then what `add_scalars(arguments)` adds,
+// then the output's buffer.
 template<class AddScalars>
 int call_form(GpuCall &call, const Form &form, Launch &launch, const bool *words,
               const AddScalars &add_scalars) {
@@ -115,6 +119,7 @@ int call_form(GpuCall &call, const Form &form, Launch &launch, const bool *words
     return call_entry(call, form, arguments);
 }
 
+// Returns the scalars of a box with these extents.
 Scalars scalars_of(const Space &space, const int64_t *extent) {
     static_assert(kMaxOperands == kGpuOperands);
     Scalars scalars = {};
@@ -128,14 +133,14 @@ Scalars scalars_of(const Space &space, const int64_t *extent) {
         scalars.shift[d] = division.shift;
         if (!used) continue;
         scalars.count *= int32_t(extent[d]);
-        // A dimension of one index may have strides beyond 32 bits.
+        // A dimension with one index may have a stride of more than 32 bits.
         for (int o = 0; o < space.operands; o++)
             scalars.stride[o][d] = extent[d] > 1 ? uint32_t(space.dims[d].stride[o]) : 0;
     }
     return scalars;
 }
 
-// Calls a form that takes elements' indices apart.
+// Calls a form that splits elements' indices.
 int call_with_scalars(GpuCall &call, const Form &form, Launch &launch, const bool *words,
                       int operands, Scalars &scalars) {
     return call_form(call, form, launch, words, [&](void **&next) {
@@ -144,13 +149,14 @@ int call_with_scalars(GpuCall &call, const Form &form, Launch &launch, const boo
     });
 }
 
+// Launches a box by the form `strided`.
 int run_strided(GpuCall &call, const GpuPart &part, Launch &launch, const int64_t *extent) {
     Scalars scalars = scalars_of(part.space, extent);
     const bool words[kMaxTensors] = {};
     return call_with_scalars(call, *call.pass.form, launch, words, part.space.operands, scalars);
 }
 
-// A box of whole steps.
+// Launches a box of whole steps.
 int run_steps(GpuCall &call, const GpuPart &part, Launch &launch, const int64_t *extent) {
     const Problem &problem = call.pass.problem;
     const Space &space = part.space;
@@ -168,6 +174,7 @@ int run_steps(GpuCall &call, const GpuPart &part, Launch &launch, const int64_t 
     return call_with_scalars(call, *part.form, launch, words, space.operands, scalars);
 }
 
+// Whether all operands by words begin at multiples of 16 bytes.
 bool aligned(const Problem &problem, const GpuPart &part, const Launch &launch) {
     uint64_t bits = 0;
     for (int o = 0; o < part.space.operands; o++) {
@@ -177,13 +184,13 @@ bool aligned(const Problem &problem, const GpuPart &part, const Launch &launch) 
     return bits % 16 == 0;
 }
 
-// Moves operand o by so many elements; 0 for an absent tensor, whose strides are 0.
+// Moves operand o by this many elements. An absent tensor, whose strides are 0, is moved by none.
 void advance(const Problem &problem, Launch &launch, int o, int64_t elements) {
     const int t = tensor_of_operand(problem, o);
     launch.tensors[t].at.address += uint64_t(elements) * uint64_t(tensor(problem, t).element_bytes);
 }
 
-// Moves operands to the box at `index`, one number a dimension.
+// Moves the operands to the box at `index`, which has a number for each dimension.
 void advance(const Problem &problem, const Space &space, Launch &launch, const int64_t *index) {
     for (int o = 0; o < space.operands; o++) {
         int64_t elements = 0;
@@ -192,7 +199,7 @@ void advance(const Problem &problem, const Space &space, Launch &launch, const i
     }
 }
 
-// One box: by steps as far as they go, and what is left over strided.
+// Launches one box: by steps as far as they go, and the rest by `strided`.
 int run_box(GpuCall &call, const GpuPart &part, const Place *at, const int64_t *index,
             const int64_t *extent) {
     const Problem &problem = call.pass.problem;
@@ -217,7 +224,8 @@ int run_box(GpuCall &call, const GpuPart &part, const Place *at, const int64_t *
     return run_strided(call, part, launch, rest);
 }
 
-// Calls run(index, extent) for each box of the part, until one gives another code than 0.
+// Calls run(index, extent) for each box of the part. Stops at the first code other than 0, and
+// returns it.
 template<class Run>
 int for_each_box(const GpuPart &part, const Run &run) {
     const Space &space = part.space;
@@ -236,6 +244,7 @@ int for_each_box(const GpuPart &part, const Run &run) {
 
 namespace {
 
+// Loads every kernel of the parts by preparing small boxes.
 int load_elements(GpuCall &call) {
     Launch launch = {};
     int64_t one[kMaxDimensions];
@@ -243,7 +252,8 @@ int load_elements(GpuCall &call) {
     for (int p = 0; p < call.pass.part_count; p++) {
         const GpuPart &part = call.pass.parts[p];
         if (const int code = run_strided(call, part, launch, one)) return code;
-        // The form `runs` has a specialisation for rows of whole steps, which a lone row is.
+        // The form `runs` has a specialisation for rows of whole steps. A box of a single row is
+        // such a row, so two kinds of boxes are prepared.
         for (int d = 0; part.form && d < std::min(part.space.rank, 2); d++) {
             int64_t step[kMaxDimensions];
             std::copy_n(one, kMaxDimensions, step);
@@ -265,7 +275,7 @@ int launch_elements(GpuCall &call, const Place *at) {
     return 0;
 }
 
-// Where a pass's tensors lie, each from `at` up to its end.
+// Returns a launch whose tensors are all of the pass's, each from its place to its end.
 Launch launch_at(const Problem &problem, const Place *at) {
     Launch launch;
     for (int t = 0; t < tensor_count(*problem.info); t++)
@@ -273,9 +283,9 @@ Launch launch_at(const Problem &problem, const Place *at) {
     return launch;
 }
 
-// ---- Elements of less than a byte ----
+// ---- Sub-byte types ----
 
-// Calls a form that packs or unpacks `packed` bytes of so many elements.
+// Calls the form that packs or unpacks: `packed` bytes, which have `elements` elements.
 int call_packing(GpuCall &call, Launch &launch, int64_t elements, int64_t packed) {
     const GpuPass &pass = call.pass;
     const bool unpacks = pass.kind == GpuPass::Unpack, words[kMaxTensors] = {false, unpacks};
@@ -294,7 +304,7 @@ int launch_packing(GpuCall &call, const Place *at) {
     const GpuPass &pass = call.pass;
     const bool unpacks = pass.kind == GpuPass::Unpack;
     const int in_a_byte = pass.conversion->in_a_byte();
-    // In bytes of the input, of which a launch takes what it can index.
+    // The input's bytes; a launch takes as many as it can index.
     const auto total = int64_t(pass.problem.inputs[0].bytes);
     const int64_t most = call.device.api->index_limit / 8;
     Launch launch = launch_at(pass.problem, at);
@@ -331,7 +341,7 @@ int launch_ranges(GpuCall &call, const Place *at) {
     return call.prepares ? run(first, part.extent) : for_each_box(part, run);
 }
 
-// Whose arguments end with two outputs.
+// Launches the form `parameters`, whose arguments end with two outputs.
 int launch_parameters(GpuCall &call, const Place *at) {
     Launch launch = launch_at(call.pass.problem, at);
     const bool words[kMaxTensors] = {true, true, false};
@@ -342,6 +352,7 @@ int launch_parameters(GpuCall &call, const Place *at) {
     return call_entry(call, *call.pass.form, arguments);
 }
 
+// Launches a pass of any kind, or loads its kernels if the call prepares.
 int launch_kind(GpuCall &call, const Place *at) {
     switch (call.pass.kind) {
     case GpuPass::Unpack:
@@ -372,8 +383,8 @@ const halide_device_interface_t kGpuInterface = {};
 
 namespace {
 
-// The device's module of that source, loaded the first time; null: it could not be. The device's
-// mutex is held.
+// Returns the device's module of that source, which is loaded the first time; null if that failed.
+// The device's mutex must be held.
 GpuModule *module_of(GpuCall &call, const char *source, size_t bytes) {
     GpuDevice &device = call.device;
     for (GpuModule *module = device.modules; module; module = module->next) {
@@ -396,11 +407,11 @@ GpuModule *module_of(GpuCall &call, const char *source, size_t bytes) {
     return device.modules = module;
 }
 
-// Loads the kernel of call.module into the pass.
+// Loads the kernel `entry` of call.module into the pass.
 int load_function(GpuCall &call, const char *entry) {
     GpuPass &pass = call.pass;
     for (int i = 0; i < pass.function_count; i++) {
-        if (pass.functions[i].entry == entry) return 0;  // for another part
+        if (pass.functions[i].entry == entry) return 0;  // another part loaded it
     }
     hewn_error error = {sizeof error, HEWN_STATUS_OK, {}};
     if (pass.function_count == kMaxFunctions)

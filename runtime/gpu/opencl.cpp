@@ -1,4 +1,5 @@
-// The OpenCL device: the driver's functions, its objects, and what generated code calls.
+// The OpenCL device: the functions and objects of the driver, and the functions that generated code
+// calls for OpenCL.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -20,7 +21,7 @@ namespace {
 #define HEWN_CL
 #endif
 
-using Handle = struct ClObject *;  // every cl_* object
+using Handle = struct ClObject *;  // any cl_* object
 using cl_int = int32_t;
 using cl_uint = uint32_t;
 using cl_bits = uint64_t;
@@ -117,6 +118,7 @@ Driver load_driver() {
     return driver;
 }
 
+// Returns the driver, which the first call loads.
 const Driver &cl() {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     static Driver driver;
@@ -147,12 +149,14 @@ hewn_status checked(cl_int code, const char *what, hewn_error *error) {
 
 struct ClDevice : GpuDevice {
     Handle context, queue, device;
-    uint64_t view_alignment;  // of a sub-buffer's origin, in bytes
+    // The alignment of a sub-buffer's origin, in bytes.
+    uint64_t view_alignment;
 };
 
 ClDevice &cl_device(GpuDevice &device) { return static_cast<ClDevice &>(device); }
 
-// A kernel: its arguments belong to the object, so that setting them and enqueueing it is one step.
+// A kernel. Its arguments belong to the object, so a mutex makes setting them and enqueueing the
+// kernel one step.
 struct ClFunction {
     Handle kernel;
     pthread_mutex_t mutex;
@@ -163,7 +167,7 @@ void release(GpuDevice &device) {
     cl().ReleaseContext(cl_device(device).context);
 }
 
-// Keeps what `release` gives back, or nothing.
+// Takes the references that `release` gives back, or none if it fails.
 hewn_status retain(Handle context, Handle queue, hewn_error *error) {
     HEWN_CHECK(checked(cl().RetainContext(context), "clRetainContext", error));
     const cl_int code = cl().RetainCommandQueue(queue);
@@ -177,7 +181,7 @@ T device_value(Handle device, cl_uint what) {
     return cl().GetDeviceInfo(device, what, sizeof value, &value, nullptr) ? T{} : value;
 }
 
-// What the device lacks to give the bits of docs/numerics.md; null if nothing.
+// Returns what the device lacks to give the bits of docs/numerics.md; null if nothing.
 const char *missing(Handle device) {
     const cl_bits floats = device_value<cl_bits>(device, kDeviceSingleFpConfig);
     if (!(floats & kFpDenorm)) return "subnormal f32 numbers (CL_FP_DENORM)";
@@ -211,7 +215,8 @@ hewn_status create(Handle context, Handle queue, const Allocator &allocator, hew
     if (const char *lacks = missing(id))
         return fail(error, HEWN_STATUS_NO_DEVICE, "OpenCL: the device lacks %s", lacks);
     const uint64_t view_alignment = device_value<cl_uint>(id, kDeviceMemBaseAddrAlign) / 8;
-    if (!view_alignment)  // of a driver that fails: views divide by it
+    // A driver that fails answers 0, by which views would divide.
+    if (!view_alignment)
         return fail(error, HEWN_STATUS_DEVICE_FAILED,
                     "OpenCL: the driver does not say how memory objects are aligned");
     ClDevice *device = allocator.allocate<ClDevice>();
@@ -229,7 +234,7 @@ hewn_status create(Handle context, Handle queue, const Allocator &allocator, hew
     return status;
 }
 
-// The index-th device of all platforms.
+// Finds device number `index` of all platforms.
 hewn_status find_device(uint32_t index, Handle *found, hewn_error *error) {
     if (cl().absent) return fail(error, HEWN_STATUS_NO_DEVICE, "OpenCL: %s", cl().absent);
     constexpr cl_uint kMost = 64;
@@ -241,8 +246,8 @@ hewn_status find_device(uint32_t index, Handle *found, hewn_error *error) {
     for (cl_uint p = 0; p < platform_count && p < kMost; p++) {
         cl_uint count = 0;
         code = cl().GetDeviceIDs(platforms[p], kDeviceTypeAll, kMost, devices, &count);
-        if (code)
-            continue;  // a platform without devices, or one that does not work: the others still do
+        // The platform has no devices or does not work. Others may.
+        if (code) continue;
         if (count > kMost) count = kMost;
         if (index < seen + count) {
             *found = devices[index - seen];
@@ -262,9 +267,8 @@ hewn_status describe(uint32_t index, hewn_device_info *info, hewn_error *error) 
     if (cl().GetDeviceInfo(device, kDeviceName, sizeof name - 1, name, nullptr)) name[0] = 0;
     snprintf(info->name, sizeof info->name, "%.*s", int(sizeof info->name - 1), name);
     info->memory = device_value<cl_bits>(device, kDeviceGlobalMemSize);
-    info->is_cpu = device_value<cl_bits>(device, kDeviceType) & kDeviceTypeGpu
-                       ? 0
-                       : 1;  // accelerators are emulated, or slow
+    // Everything but a GPU counts as a CPU: accelerators are emulated, or slow.
+    info->is_cpu = device_value<cl_bits>(device, kDeviceType) & kDeviceTypeGpu ? 0 : 1;
     if (const char *lacks = missing(device))
         snprintf(info->missing, sizeof info->missing, "%s", lacks);
     return HEWN_STATUS_OK;
@@ -289,7 +293,7 @@ hewn_status open(uint32_t index, hewn_device **result, hewn_error *error) {
 
 // ---- Memory ----
 
-// A sub-buffer shares its parent's memory: both are known by the parent and the place in it.
+// A sub-buffer shares its parent's memory, so it is described by the parent and the offset in it.
 hewn_status locate(GpuDevice &device, const Problem &problem, const Tensor &tensor,
                    const hewn_buffer_binding &binding, Place *base, hewn_error *error) {
     const Handle memory = static_cast<Handle>(binding.buffer);
@@ -319,8 +323,8 @@ hewn_status locate(GpuDevice &device, const Problem &problem, const Tensor &tens
     return HEWN_STATUS_OK;
 }
 
-// The sub-buffer [origin, end) of `memory` in the place of tensor t, and of those after it that
-// need the same one.
+// Makes the view of tensor t, a sub-buffer, and replaces the memory of t and of all later tensors
+// with the same view by it.
 int make_view(GpuCall &call, GpuTensor *tensors, const GpuView *views, int count, int t) {
     const GpuView view = views[t];
     const struct {
@@ -345,7 +349,8 @@ int view(GpuCall &call, GpuTensor *tensors, int count) {
     GpuView views[kMaxTensors];
     choose_views(tensors, count, cl_device(call.device).view_alignment, views);
     for (int t = 0; t < count; t++) {
-        // Not yet in the place of this tensor's memory: one view serves all that need it.
+        // One view serves all tensors that need it, so the memory of this one may have been
+        // replaced already.
         if (!views[t].whole && tensors[t].at.memory == views[t].memory) {
             if (const int code = make_view(call, tensors, views, count, t)) return code;
         }
@@ -386,8 +391,8 @@ hewn_status synchronize(GpuDevice &device, hewn_error *error) {
 
 // ---- Kernels ----
 
-// What the compiler said, which a driver gives whole or not at all. Null: nothing, or no memory for
-// it.
+// Returns what the driver's compiler said, which a driver gives whole or not at all. Null: nothing,
+// or there is no memory for it. The caller frees it with the device's allocator.
 char *build_log(const ClDevice &device, Handle program) {
     size_t bytes = 0;
     cl().GetProgramBuildInfo(program, device.device, kProgramBuildLog, 0, nullptr, &bytes);

@@ -1,6 +1,7 @@
-// From a GPU's operator to its passes: those of the lowering, with conversions around them. Kernels
-// take bytes and floats of one type, so tensors that hold several elements in a byte, or f16 beside
-// f32, are converted into scratch memory before them, or from it behind them.
+// Plans the passes of a GPU's operator: those of the lowering, and conversions around them. Kernels
+// take whole bytes and floats of one type. So sub-byte tensors, and f16 tensors if another tensor
+// is f32, are converted to scratch memory before the kernels' pass, or from scratch memory after
+// it.
 #include <algorithm>
 #include <cstring>
 
@@ -13,6 +14,7 @@ namespace hewn {
 
 namespace {
 
+// Returns a pass kernel of the device's kind by its name; null if there is none.
 const Form *pass_kernel(const GpuOperator &op, const char *name) {
     for (const PassKernel *kernel = hewn_kernel_table.pass_kernels; kernel->form.name; kernel++) {
         if (kernel->device == op.device->api->kind && std::strcmp(kernel->form.name, name) == 0)
@@ -21,15 +23,15 @@ const Form *pass_kernel(const GpuOperator &op, const char *name) {
     return nullptr;
 }
 
-// Of a conversion. It has no kernels of an operator.
+// Describes a conversion. No operator's kernels compute it.
 constexpr OperatorInfo kConversionInfo = [] {
     OperatorInfo info = {};
     info.input_count = info.output_count = info.operand_count = 1;
     return info;
 }();
 
-// The pass kernels that convert whole bytes to f32 and back, to and from scratch memory; null:
-// there is none. A conversion that shares bytes has "unpack" and "pack".
+// The names of the pass kernels that convert f16 or i32 to contiguous f32 in scratch memory, and
+// back; null: there is none. Sub-byte types have "unpack" and "pack" instead.
 struct FloatKernels {
     hewn_data_type stored;
     const char *load_dense, *load_strided, *store_dense, *store_strided;
@@ -58,7 +60,7 @@ const FloatKernels &kernels_of(const Tensor &tensor) {
 
 // ---- Tensors ----
 
-// Memory that a pass takes as so many elements of a type, one behind the other.
+// Describes memory that a pass takes as this many elements of a type, one after another.
 Tensor memory_of(int64_t elements, hewn_data_type type) {
     Tensor memory = {};
     memory.element_bytes = type_bytes(type);
@@ -66,25 +68,28 @@ Tensor memory_of(int64_t elements, hewn_data_type type) {
     return memory;
 }
 
-// Elements from the first one's place to the last one's, and those that share a byte with it.
+// Returns how many elements a sub-byte tensor's memory has, from its first one on. These include
+// the elements that share a byte with the last one.
 int64_t span_of(const Tensor &tensor) {
     return int64_t(tensor.bytes) * tensor.conversion->in_a_byte() / tensor.element_bytes;
 }
 
-// The index of the last element behind the first.
+// Returns the index in memory of the tensor's last element, if the first one has index 0.
 int64_t last_of(const Tensor &tensor) {
     int64_t last = 0;
     for (int d = 0; d < tensor.rank; d++) last += (tensor.sizes[d] - 1) * tensor.strides[d];
     return last;
 }
 
+// Whether elements lie in memory between the tensor's elements.
 bool has_gaps(const Tensor &tensor) {
     int64_t elements = 1;
     for (int d = 0; d < tensor.rank; d++) elements *= tensor.sizes[d];
     return last_of(tensor) + 1 != elements;
 }
 
-// A tensor as kernels take it, in scratch memory: floats contiguous, bytes with the same strides.
+// Returns a tensor as kernels take it, in scratch memory. Floats are contiguous there; bytes keep
+// their strides.
 Tensor converted(const Problem &problem, const Tensor &original) {
     Tensor tensor = original;
     tensor.type = kernel_type(*problem.info, original);
@@ -95,7 +100,7 @@ Tensor converted(const Problem &problem, const Tensor &original) {
     return tensor;
 }
 
-// The elements in memory of a tensor, each once.
+// Returns a tensor of all elements that `tensor` has in memory, each of them once.
 Tensor each_stored(Tensor tensor) {
     for (int d = 0; d < tensor.rank; d++) {
         tensor.sizes[d] = stored(tensor, d);
@@ -107,7 +112,7 @@ Tensor each_stored(Tensor tensor) {
 
 // ---- Boxes ----
 
-// Whether all of a box's indices, of elements and of 32-bit words, stay below `limit`.
+// Whether all indices of a box, of elements and of 32-bit words, stay below `limit`.
 bool addressable(const Space &space, const int64_t *extent, int64_t limit) {
     int64_t elements = 1;
     for (int d = 0; d < space.rank; d++) {
@@ -117,15 +122,16 @@ bool addressable(const Space &space, const int64_t *extent, int64_t limit) {
     for (int o = 0; o < space.operands; o++) {
         const int64_t words = space.element_bytes[o] > 4 ? space.element_bytes[o] / 4 : 1;
         int64_t span = 1;
-        for (int d = 0; d < space.rank; d++)
-            span += (extent[d] - 1) * space.dims[d].stride[o];  // of a tensor: below 2^63
+        // It cannot overflow, because spans of tensors are below 2^63.
+        for (int d = 0; d < space.rank; d++) span += (extent[d] - 1) * space.dims[d].stride[o];
         if (span >= limit / words) return false;
     }
     return true;
 }
 
-// One index of the dimensions beyond those that kernels have, the outermost. Halves the dimension
-// that reaches furthest until the box is addressable. Halves keep the alignment of 64 elements.
+// Chooses the extents of boxes. In dimensions beyond those that kernels have, which are the
+// outermost, a box has one index. The dimension that reaches furthest is halved until the box is
+// addressable. Halves are rounded up to a multiple of 64 elements, which keeps boxes aligned.
 void choose_extents(GpuPart &part, int64_t limit) {
     const Space &space = part.space;
     for (int d = 0; d < space.rank; d++) part.extent[d] = d < kGpuRank ? space.dims[d].size : 1;
@@ -151,9 +157,9 @@ void choose_extents(GpuPart &part, int64_t limit) {
 
 // ---- Transpositions ----
 
-// Where an operand lies across the output's rows, neighbouring threads take strips of rows instead
-// of rows, so that they meet in both: dimension 0 in pieces, of which dimension 1 has all before
-// the next.
+// If an operand lies across the output's rows, lets neighbouring threads take strips of rows
+// instead of whole rows, so that their accesses join in both tensors. Dimension 0 is cut into
+// pieces. All of dimension 1 comes before the next piece.
 void cut_across_rows(Space &space) {
     constexpr int64_t kPiece = 16;
     if (space.rank != 2) return;
@@ -172,8 +178,8 @@ void cut_across_rows(Space &space) {
 
 // ---- Forms ----
 
-// The operands that a form by steps takes by words, a bit each: the inputs with digit 1 in its one
-// layout, and the output.
+// Returns the operands that a form by steps takes by words, a bit for each: the inputs with the
+// digit 1 in its only layout, and the output.
 uint32_t operands_by_words(const Form &form, int inputs) {
     uint32_t operands = 1u << inputs;
     const int layout = __builtin_ctz(form.layouts);
@@ -181,8 +187,8 @@ uint32_t operands_by_words(const Form &form, int inputs) {
     return operands;
 }
 
-// Gives the part that form by steps if its operands' strides along the first dimension are those
-// that it serves.
+// Gives the part this form by steps, if the form serves the operands' strides along the first
+// dimension.
 bool choose_form(GpuPart &part, const Form *form, bool dense) {
     const Space &space = part.space;
     if (!form || space.rank > (dense ? 1 : kFewGpuDimensions)) return false;
@@ -204,6 +210,7 @@ bool choose_form(GpuPart &part, const Form *form, bool dense) {
     return true;
 }
 
+// Plans a pass of the kind Elements: its parts, their boxes and their forms.
 void plan_elements(GpuPass &pass, int64_t index_limit) {
     const Tensor *operands[kMaxOperands];
     const int count = list_operands(pass.problem, operands);
@@ -218,6 +225,7 @@ void plan_elements(GpuPass &pass, int64_t index_limit) {
     }
 }
 
+// Plans a pass of the kind Ranges. Returns how many launches it has.
 int32_t plan_ranges(GpuPass &pass, const Tensor &input, int64_t index_limit) {
     GpuPart &part = pass.parts[0];
     pass.part_count = 1;
@@ -231,6 +239,7 @@ int32_t plan_ranges(GpuPass &pass, const Tensor &input, int64_t index_limit) {
 
 // ---- Passes ----
 
+// Plans all passes of an operator.
 class Planner {
 public:
     explicit Planner(GpuOperator &op)
@@ -238,16 +247,16 @@ public:
           problem_(op.problem),
           lowered_count_(separate_quotients(lowered_, lower(op.problem, lowered_))) {}
 
-    // The most passes that plan() makes. The output may be converted twice, from its memory and to
-    // it.
+    // The most passes that plan() makes. The output may be converted twice: from its memory, and
+    // back.
     int most() const {
         int most = lowered_count_;
         for (int t = 0; t <= problem_.info->input_count; t++) most += has_conversion(t);
         return most + has_conversion(problem_.info->input_count);
     }
 
-    // Whether the tensors are small enough that the sum of their scratch memory does not overflow:
-    // below what any device has.
+    // Whether the tensors are so small that the sum of their scratch memory does not overflow. The
+    // limit is more memory than any device has.
     bool fits() const {
         constexpr uint64_t kMost = uint64_t(1) << 48;
         bool needs = lowered_count_ > 1, fits = true;
@@ -258,15 +267,16 @@ public:
         return fits || !needs;
     }
 
-    // Plans into the operator's passes, of which there is room for most().
+    // Writes the plan to the operator's passes, which have room for most() of them.
     void plan() {
         for (int i = 0; i < problem_.info->input_count; i++) {
             if (has_conversion(i)) convert_from(i);
         }
         const int output = problem_.info->input_count;
+        // The elements between the tensor's must keep their values, so they are converted, too.
         if (has_conversion(output) && problem_.output.conversion->shares_bytes() &&
             has_gaps(problem_.output))
-            convert_from(output);  // elements between the tensor's, which stay
+            convert_from(output);
         for (int l = 0; l < lowered_count_; l++) plan_lowered(lowered_[l]);
         if (has_conversion(output)) convert_to(output);
     }
@@ -287,12 +297,12 @@ private:
         pass.problem.info = &info;
         return pass;
     }
-    // Sets a pass's tensor t and where it lies.
+    // Sets tensor t of a pass, and the place where it lies.
     static void set(GpuPass &pass, int t, const Tensor &what, int place) {
         tensor(pass.problem, t) = what;
         pass.places[t] = uint8_t(place);
     }
-    // Of the scratch memory for a place, once.
+    // Reserves scratch memory for a place, unless that was done before.
     void reserve(int place, uint64_t bytes) {
         constexpr uint64_t kAlignment = 256;
         if (op_.reserved & uint64_t(1) << place) return;
@@ -303,7 +313,8 @@ private:
 
     // ---- Conversions of the operator's tensors, to scratch memory and from it ----
 
-    // Tensor t. Of a type that shares bytes all of its memory, with what lies between its elements.
+    // Plans the conversion of tensor t to scratch memory. For a sub-byte type all of the tensor's
+    // memory is converted, with what lies between its elements.
     void convert_from(int t) {
         const Tensor &from = tensor(problem_, t);
         reserve(kConvertedPlace + t, converted(problem_, from).bytes);
@@ -318,7 +329,7 @@ private:
         plan_floats(kernels.load_dense, kernels.load_strided, each_stored(from), t,
                     each_stored(converted(problem_, from)), kConvertedPlace + t);
     }
-    // The output.
+    // Plans the conversion of the output from scratch memory.
     void convert_to(int t) {
         const Tensor &to = tensor(problem_, t);
         reserve(kConvertedPlace + t, converted(problem_, to).bytes);
@@ -332,12 +343,14 @@ private:
         plan_floats(kernels.store_dense, kernels.store_strided, converted(problem_, to),
                     kConvertedPlace + t, each_stored(to), t);
     }
+    // Plans a conversion of a sub-byte tensor.
     GpuPass &plan_packing(GpuPass::Kind kind, const char *name, const Tensor &packed) {
         GpuPass &pass = add(kind, kConversionInfo);
         pass.form = pass_kernel(op_, name);
         pass.conversion = packed.conversion;
         return pass;
     }
+    // Plans a conversion to f32 or from f32, by the kernels of these names.
     void plan_floats(const char *dense, const char *strided, const Tensor &from, int from_place,
                      const Tensor &to, int to_place) {
         GpuPass &pass = add(GpuPass::Elements, kConversionInfo);
@@ -350,6 +363,7 @@ private:
 
     // ---- Passes of the lowering ----
 
+    // Plans a pass of the lowering.
     void plan_lowered(const PassProblem &lowered) {
         GpuPass &pass = add(GpuPass::Elements, *lowered.problem.info);
         const Variant &variant = *op_.variant;
@@ -385,14 +399,14 @@ private:
         plan_elements(pass, op_.device->api->index_limit);
     }
 
-    // Sets a pass's tensor as kernels take it, and where it lies so.
+    // Sets tensor t of a pass as the kernels take it, and the place where it then lies.
     void take(GpuPass &pass, int t, const Tensor &what, int place) {
         set(pass, t, what.conversion ? converted(problem_, what) : what,
             what.conversion ? kConvertedPlace + place : place);
         if (place >= kMaxTensors) reserve(place, what.bytes);
     }
 
-    // A pass's tensor that has the ranges of all launches.
+    // Sets tensor t of a pass to the ranges of all launches.
     void set_ranges(GpuPass &pass, int t) {
         const int64_t sets = std::max(range_launches_, 1);
         const Tensor ranges = memory_of(sets * 2 * kGpuRangeBlocks, HEWN_DATA_TYPE_UINT32);

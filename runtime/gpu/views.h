@@ -1,5 +1,5 @@
-// Where a launch's tensors lie, and which part of a memory object it is given in the place of the
-// whole one: OpenCL's sub-buffers.
+// Chooses the sub-buffers of OpenCL: which part of a memory object a launch is given instead of the
+// whole object, if its tensors begin too far into the object.
 #pragma once
 
 #include <algorithm>
@@ -9,15 +9,15 @@
 
 namespace hewn {
 
-// What a launch reads or writes of a tensor: from an address up to `end`, which is in the same
-// memory.
+// The bytes of a tensor that a launch reads or writes: from `at` up to the address `end` in the
+// same memory.
 struct GpuTensor {
     Place at;
     uint64_t end;
 };
 
-// What indices of a launch stay below at most, of elements and of 32-bit words: an offset as large
-// may be added to them in 31 bits.
+// The limit for the indices of a launch, of elements and of 32-bit words. An offset of up to the
+// same limit can be added to an index within 31 bits.
 constexpr int64_t kGpuIndexLimit = int64_t(1) << 30;
 
 // Bytes [begin, end) of a memory object, or the whole object.
@@ -31,13 +31,13 @@ struct GpuView {
     }
 };
 
-// Of some tensors in one memory object: where the first and the last begin, and where they end.
+// Several tensors in one memory object: where the first and the last one begin, and where they end.
 struct GpuSpan {
     uint64_t first, last, end;
 };
 
-// The span of tensor t and of the others in its memory or, if `meeting`, of those alone whose bytes
-// lie among its own or among those of another that does.
+// Returns the span of tensor t and of all others in its memory object. With `meeting`, only those
+// others count whose bytes overlap the tensor's, or those of another tensor that counts.
 inline GpuSpan span_of(const GpuTensor *tensors, int count, int t, bool meeting) {
     const GpuTensor &tensor = tensors[t];
     GpuSpan span = {tensor.at.address, tensor.at.address, tensor.end};
@@ -54,12 +54,12 @@ inline GpuSpan span_of(const GpuTensor *tensors, int count, int t, bool meeting)
     return span;
 }
 
-// Chooses the views of a launch's tensors. A kernel reaches what begins less than kGpuIndexLimit
-// bytes after its view's beginning, which is a multiple of `alignment`.
+// Chooses the views of a launch's tensors. A kernel reaches tensors that begin less than
+// kGpuIndexLimit bytes after the beginning of their view, which is a multiple of `alignment`.
 //
-// The tensors of a memory object share the whole object or else one view, if one reaches them all
-// (docs/architecture.md#forms-of-gpus). If not, those share one whose bytes lie among one
-// another's, and the views of neighbours overlap by less than `alignment`.
+// All tensors of a memory object share the whole object or else one view, if that reaches all of
+// them (docs/architecture.md#forms-of-gpus). Otherwise only tensors whose bytes overlap share a
+// view; the views of neighbours then overlap by less than `alignment`.
 inline void choose_views(const GpuTensor *tensors, int count, uint64_t alignment, GpuView *views) {
     constexpr uint64_t kLimit = uint64_t(kGpuIndexLimit);
     for (int t = 0; t < count; t++) {

@@ -1,3 +1,4 @@
+// Checks the memory that a program binds to an operator's tensors, or gives as constants.
 #include "bindings.h"
 
 #include <cstring>
@@ -6,7 +7,8 @@ namespace hewn {
 
 namespace {
 
-// `count` bindings of the tensors from `first` on; `kind` is in the message.
+// Checks that `count` bindings, of the tensors from `first` on, have the struct_size of the first
+// binding. `kind`, "input" or "output", is for the message.
 hewn_status check_equal_sizes(const Problem &problem, const Bindings &bindings, int first,
                               int count, const char *kind, hewn_error *error) {
     for (int i = 0; i < count; i++) {
@@ -17,7 +19,7 @@ hewn_status check_equal_sizes(const Problem &problem, const Bindings &bindings, 
     return HEWN_STATUS_OK;
 }
 
-// That a tensor that is not bound has no buffer.
+// Checks that a tensor that is not bound has no buffer.
 hewn_status check_unbound(const Problem &problem, const Tensor &tensor,
                           const hewn_buffer_binding &binding, hewn_error *error) {
     if (!binding.buffer) return HEWN_STATUS_OK;
@@ -29,8 +31,8 @@ bool is_output(const Problem &problem, const Tensor &tensor) {
     return &tensor < problem.inputs || &tensor >= problem.inputs + kMaxInputs;
 }
 
-// A constant whose elements are all the same is one element that repeats: kernels for that are
-// faster.
+// Turns a constant whose elements are all the same into one element that repeats, because kernels
+// for one element are faster.
 void join_equal_elements(Tensor &tensor, const void *values) {
     const size_t bytes = size_t(tensor.element_bytes);
     const char *const first = static_cast<const char *>(values);
@@ -51,11 +53,12 @@ hewn_status read_constants(const hewn_compile_options &options, Problem &problem
     if (!options.constants && options.constant_count == 0) return HEWN_STATUS_OK;
     const OperatorInfo &info = *problem.info;
     if (!options.constants || options.constant_count != uint32_t(info.input_count)) {
-        return fail(error, HEWN_STATUS_INVALID_BINDING,
-                    "%s: %u bindings of constants given, %d due, with a null buffer for an input "
-                    "that is no constant",
-                    info.dml_name, unsigned(options.constants ? options.constant_count : 0),
-                    info.input_count);
+        return fail(
+            error, HEWN_STATUS_INVALID_BINDING,
+            "%s: %u bindings of constants given, expected %d, with a null buffer for an input "
+            "that is no constant",
+            info.dml_name, unsigned(options.constants ? options.constant_count : 0),
+            info.input_count);
     }
     if (size_of(*options.constants) < sizeof(hewn_buffer_binding)) {
         return refuse(problem, problem.inputs[0],
@@ -123,8 +126,8 @@ hewn_status check_binding(const Problem &problem, const Tensor &tensor,
 
 namespace {
 
-// That elements of an output and those of another tensor, an input or an output before it, overlap
-// only where that is allowed.
+// Checks that an output overlaps another tensor, an input or an earlier output, only where that is
+// allowed.
 hewn_status check_overlap(const Problem &problem, int output, int other, const Place *places,
                           hewn_error *error) {
     const Tensor &written = tensor(problem, output), &beside = tensor(problem, other);
@@ -142,6 +145,7 @@ hewn_status check_overlap(const Problem &problem, int output, int other, const P
                                : "; allowed only interleaved (equal strides in bytes)");
 }
 
+// Checks the binding of tensor t, and sets its place.
 hewn_status locate(const Problem &problem, int t, const hewn_buffer_binding &binding,
                    const Locator &locator, Place *places, hewn_error *error) {
     const Tensor &tensor = hewn::tensor(problem, t);
@@ -165,7 +169,7 @@ hewn_status locate_tensors(const Problem &problem, const Bindings &inputs, const
     const int first = problem.info->input_count, count = tensor_count(*problem.info);
     HEWN_CHECK(check_equal_sizes(problem, inputs, 0, first, "input", error));
     HEWN_CHECK(check_equal_sizes(problem, outputs, first, count - first, "output", error));
-    for (int t = first; t < count; t++) {  // before the inputs, which are compared with them
+    for (int t = first; t < count; t++) {  // outputs first: inputs are compared with them
         HEWN_CHECK(locate(problem, t, outputs[t - first], locator, places, error));
         for (int before = first; before < t; before++)
             HEWN_CHECK(check_overlap(problem, t, before, places, error));

@@ -1,4 +1,4 @@
-// Types whose elements kernels take as another type.
+// Conversions: data types whose elements kernels take as another type, such as u4 as u8.
 #pragma once
 
 #include <hewn/hewn.h>
@@ -7,19 +7,20 @@
 
 namespace hewn {
 
-// Elements that are stored as one type and taken by kernels as another. A CPU converts them between
-// a tensor and scratch memory (cpu/convert.h), a GPU by passes of their own (gpu/plan.cpp).
+// A type as which elements are stored, and the type as which kernels take them. A CPU converts the
+// elements between a tensor and scratch memory (cpu/convert.h). A GPU converts them by passes of
+// their own (gpu/plan.cpp).
 struct Conversion {
     hewn_data_type stored, taken;
-    uint8_t bits;  // of a stored element
+    uint8_t bits;  // of one stored element
     bool is_signed;
 
-    // Several elements share a byte, the first one in its lowest bits.
+    // Whether several elements share a byte. The first one is then in the lowest bits.
     constexpr bool shares_bytes() const { return bits < 8; }
     constexpr int in_a_byte() const { return shares_bytes() ? 8 / bits : 1; }
 };
 
-// The types of less than a byte always are; f16 and i32 where the kernel takes f32.
+// Sub-byte types are always converted; f16 and i32 only where the kernel takes f32 instead.
 inline constexpr Conversion kConversions[] = {
     {HEWN_DATA_TYPE_UINT4, HEWN_DATA_TYPE_UINT8, 4, false},
     {HEWN_DATA_TYPE_INT4, HEWN_DATA_TYPE_INT8, 4, true},
@@ -30,7 +31,7 @@ inline constexpr Conversion kConversions[] = {
 };
 constexpr int kConversionCount = sizeof kConversions / sizeof kConversions[0];
 
-// The one from that type; null: kernels take it as it is stored.
+// Returns the conversion of a stored type; null if kernels take the type as it is stored.
 constexpr const Conversion *conversion_of(hewn_data_type stored) {
     for (const Conversion &conversion : kConversions)
         if (conversion.stored == stored) return &conversion;

@@ -1,13 +1,14 @@
+// Makes the list of passes of an operator. Most operators have one pass, the operator itself.
 #include "lowering.h"
 
 namespace hewn {
 
 namespace {
 
-// DYNAMIC_QUANTIZE_LINEAR's tensors, in the table's order.
+// The tensors of DYNAMIC_QUANTIZE_LINEAR, in the order of the operator table.
 enum DynamicTensor { kDynamicInput, kDynamicOutput, kDynamicScale, kDynamicZeroPoint };
 
-// Of a pass that is no operator of the table; its inputs are its operands.
+// Describes a pass that is not an operator of the table. All of its inputs are operands.
 constexpr OperatorInfo info_of_pass(int inputs, int outputs) {
     OperatorInfo info = {};
     info.input_count = info.operand_count = inputs;
@@ -24,6 +25,7 @@ const OperatorInfo &info_of(hewn_operator_type type) {
     return *info;
 }
 
+// Appends a pass to the list.
 PassProblem &add(PassProblems &passes, int &count, PassProblem::Kind kind,
                  const OperatorInfo &kernels, const OperatorInfo &info) {
     PassProblem &pass = passes[count++] = {};
@@ -33,13 +35,15 @@ PassProblem &add(PassProblems &passes, int &count, PassProblem::Kind kind,
     return pass;
 }
 
-// Sets a pass's tensor t and where it lies.
+// Sets tensor t of a pass, and the place where it lies.
 void set(PassProblem &pass, int t, const Tensor &what, int place) {
     tensor(pass.problem, t) = what;
     pass.places[t] = uint8_t(place);
 }
 
-// The input's range, the parameters that follow from it, and QUANTIZE_LINEAR by them.
+// DYNAMIC_QUANTIZE_LINEAR has three passes: the input's range, the parameters that follow from the
+// range, and QUANTIZE_LINEAR with these parameters. For an empty input only the parameters are
+// computed.
 int lower_dynamic(const Problem &problem, PassProblems &passes) {
     const Tensor &input = tensor(problem, kDynamicInput);
     Tensor ranges = repeated(input, HEWN_DATA_TYPE_UINT32);

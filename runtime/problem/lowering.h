@@ -1,46 +1,49 @@
-// An operator as a list of passes, the same for every kind of device.
+// Lowers an operator to a list of passes, which is the same for every kind of device.
 #pragma once
 
 #include "operators.h"
 
 namespace hewn {
 
-// Indices of QUANTIZE_LINEAR's and DEQUANTIZE_LINEAR's inputs.
+// Indices of the inputs of QUANTIZE_LINEAR and DEQUANTIZE_LINEAR.
 constexpr int kInput = 0, kScale = 1, kZeroPoint = 2;
 
-// Places of an execution: the operator's tensors, the inputs in order, then the outputs; behind
-// them what passes leave to later ones.
-constexpr int kRangesPlace = kMaxTensors,  // how far a tensor reaches below 0 and above it
-    kQuotientsPlace = kMaxTensors + 1,     // f32
-    kOnePlace = kMaxTensors + 2,           // the scale that divides quotients: 1.0
-    kPlaces = kMaxTensors + 3;
+// The places of an execution, each of which stands for memory. First come the operator's tensors:
+// the inputs in order, then the outputs. After them come values that a pass leaves to a later pass:
+//   - kRangesPlace: how far the elements of a tensor reach below 0 and above it.
+//   - kQuotientsPlace: the quotients of a `precision`, as f32.
+//   - kOnePlace: 1.0, the scale by which a later pass divides these quotients.
+constexpr int kRangesPlace = kMaxTensors, kQuotientsPlace = kMaxTensors + 1,
+              kOnePlace = kMaxTensors + 2, kPlaces = kMaxTensors + 3;
 
-// One computation of an operator. It begins when the one before has ended.
+// One computation of an operator. It begins when the pass before it has ended.
 struct PassProblem {
     enum Kind : uint8_t {
-        Kernel,     // the kernels of an operator, element by element
-        Quotients,  // QUANTIZE_LINEAR's input divided by its scale, in a `precision` below f32
+        Kernel,     // an operator's kernels, element by element
+        Quotients,  // QUANTIZE_LINEAR's quotients in a `precision` below f32
         Ranges,     // the range of an input's elements
-        Parameters  // the scale and the zero point that follow from it
+        Parameters  // the scale and the zero point that follow from the range
     } kind;
     const OperatorInfo *kernels;  // the operator whose kernels compute it
-    uint8_t places[kMaxTensors];  // where the tensors lie
-    Problem problem;              // the inputs and outputs of this pass
+    uint8_t places[kMaxTensors];  // the places of this pass's tensors
+    Problem problem;              // this pass's inputs and outputs
 };
 constexpr int kMaxPassProblems = 3;
 
-// Where it is false, a program does not link what nothing calls.
+// Whether this build has DYNAMIC_QUANTIZE_LINEAR. If not, compilers drop code that only this
+// operator needs, and a program does not link it.
 constexpr bool kHasDynamic = is_built("dynamic_quantize_linear");
 
 using PassProblems = PassProblem[kMaxPassProblems];
 
-// Lists the operator's passes. Returns how many there are: none, if there is nothing to write. The
-// tensor of ranges has two numbers, as a CPU needs them; a GPU's planner gives it a pair for each
-// block of threads.
+// Lists the operator's passes and returns how many there are; 0 if there is nothing to write. The
+// tensor of ranges has two numbers, as a CPU needs it. The GPUs' planner replaces it by a pair of
+// numbers for each block of threads.
 int lower(const Problem &problem, PassProblems &passes);
-// For devices that have memory between passes: gives the quotients of a `precision` a pass of their
-// own, before QUANTIZE_LINEAR of them by a scale of 1.0. Returns how many passes there are then. On
-// a CPU the kernel's pass computes them box by box.
+// For devices whose memory can hold the results of a pass. If QUANTIZE_LINEAR has a `precision`
+// below f32, its quotients become a pass of their own, which is followed by QUANTIZE_LINEAR of the
+// quotients with a scale of 1.0. Returns how many passes there are then. A CPU does not need this:
+// its pass computes the quotients box by box.
 int separate_quotients(PassProblems &passes, int count);
 
 }  // namespace hewn

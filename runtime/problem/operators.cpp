@@ -1,3 +1,5 @@
+// The operator table, the checks of descriptions, and the functions of the C ABI that show the
+// table to programs.
 #include "operators.h"
 
 #include <cstddef>
@@ -12,7 +14,7 @@ namespace {
 
 // ---- The table: its words are those of operators.inc ----
 
-// A type as an enumerator, and as a bit in a set.
+// The words of types, once as an enumerator (type_f32) and once as a bit in a set (f32).
 constexpr hewn_data_type type_none = HEWN_DATA_TYPE_UNKNOWN;
 constexpr uint32_t none = 0;
 #define HEWN_TYPE(word, name, number, bits) \
@@ -23,7 +25,7 @@ constexpr uint32_t none = 0;
 #define HEWN_LEVEL(name, word, number) static_assert(HEWN_FEATURE_LEVEL_##name == number);
 #include "types.inc"
 constexpr uint32_t kFloats = f32 | f16, kUnsigned = u64 | u32 | u16 | u8;
-// The middles of unsigned types, as bytes of a kernel.
+// The middles of unsigned types, as bytes that a kernel reads.
 constexpr uint8_t kMiddleOfU8 = 128, kMiddleOfU4 = 8;
 
 constexpr struct Level {
@@ -34,7 +36,7 @@ constexpr struct Level {
 #include "types.inc"
 };
 
-// Null: there is no such level.
+// Returns a level's word, such as "6.2"; null if there is no such level.
 const char *word_of(hewn_feature_level level) {
     for (const Level &known : kLevels) {
         if (known.number == level) return known.word;
@@ -42,6 +44,7 @@ const char *word_of(hewn_feature_level level) {
     return nullptr;
 }
 
+// The words of operators.inc for the roles of tensors.
 constexpr hewn_tensor_role data = HEWN_TENSOR_ROLE_DATA, scale = HEWN_TENSOR_ROLE_SCALE,
                            zero_point = HEWN_TENSOR_ROLE_ZERO_POINT,
                            output = HEWN_TENSOR_ROLE_OUTPUT;
@@ -58,13 +61,13 @@ constexpr hewn_tensor_role data = HEWN_TENSOR_ROLE_DATA, scale = HEWN_TENSOR_ROL
     constexpr int signature_##name[] = {HEWN_UNPACK signature};
 #include "operators.inc"
 
-// A signature has room.
+// A signature fits in Problem::signature.
 #define HEWN_OPERATOR(name, ...) \
     static_assert(sizeof signature_##name / sizeof(int) * sizeof "bf16" <= \
                   sizeof Problem::signature);
 #include "operators.inc"
 
-// The attributes, in the order of the operators.
+// All attributes, in the order of their operators.
 #define HEWN_VALUE(word, name, onnx) #word,
 #define HEWN_ATTRIBUTE(op, type, attribute, level, values) \
     constexpr const char *words_##op##_##attribute[] = {values};
@@ -91,7 +94,8 @@ constexpr size_t kAttributeOffsets[] = {
 constexpr size_t kAttributeCount = sizeof kAttributes / sizeof kAttributes[0],
                  kAttributeBytes = sizeof(int32_t);
 
-// The first attribute of an operator behind its n first ones; kAttributeCount: there is none.
+// Returns the index of an operator's attribute number n, from 0 on; kAttributeCount if there is
+// none.
 constexpr size_t nth_attribute(hewn_operator_type type, uint32_t n) {
     for (size_t a = 0; a < kAttributeCount; a++) {
         if (kAttributes[a].type == type && n-- == 0) return a;
@@ -99,8 +103,8 @@ constexpr size_t nth_attribute(hewn_operator_type type, uint32_t n) {
     return kAttributeCount;
 }
 
-// hewn.h's description of an operator has the table's tensors, in its order, behind struct_size,
-// then its attributes, an even number of words.
+// Checks that the struct in hewn.h that describes an operator has the table's tensors in the
+// table's order after struct_size, and then the attributes, padded to an even number of words.
 #define HEWN_TENSOR(name, member, ...) offsetof(Desc, member),
 #define HEWN_OPERATOR(name, kernels, type, dml_name, command, formula, onnx, in_place, wraps, \
                       one_width, signature, tensors, levels) \
@@ -121,6 +125,7 @@ constexpr size_t nth_attribute(hewn_operator_type type, uint32_t n) {
     static_assert(describes_##name(), "hewn.h and lists/operators.py differ in " #name);
 #include "operators.inc"
 
+// Completes a row of the table with its lists.
 template<size_t Tensors, size_t Levels, size_t Words>
 constexpr OperatorInfo with_lists(OperatorInfo info, const TensorRule (&tensors)[Tensors],
                                   const LevelRule (&levels)[Levels],
@@ -153,7 +158,7 @@ namespace {
 
 // ---- Reading descriptions: compiled for size ("cold"), as it happens once an operator ----
 
-// The newest rule that is not above a level; null: the operator was introduced later.
+// Returns the newest rule that is not above a level; null if the operator was introduced later.
 const LevelRule *rule_at(const OperatorInfo &info, hewn_feature_level level) {
     for (int i = 0; i < info.level_count; i++) {
         if (info.levels[i].level <= level) return &info.levels[i];
@@ -161,12 +166,13 @@ const LevelRule *rule_at(const OperatorInfo &info, hewn_feature_level level) {
     return nullptr;
 }
 
-// The type that a tensor must have which is like one of type `like`.
+// Returns the type that a tensor with this rule must have if the tensor that it is like has the
+// type `like`.
 hewn_data_type type_like(const TensorRule &rule, hewn_data_type like) {
     return rule.integers && !(1u << like & kFloats) ? rule.integers : like;
 }
 
-// The types that a tensor may have.
+// Returns the types that tensor t may have at a level, a bit for each.
 uint32_t types_of(const OperatorInfo &info, const LevelRule &level, int t) {
     const TensorRule &rule = info.tensors[t];
     if (rule.like < 0) return level.types[t];
@@ -174,7 +180,8 @@ uint32_t types_of(const OperatorInfo &info, const LevelRule &level, int t) {
     return rule.integers ? (like & kFloats) | 1u << rule.integers : like;
 }
 
-// One description: what the table says of it at a level.
+// Reads one description and checks it by the table's rules for a level. docs/architecture.md lists
+// the checks in order.
 class Reader {
 public:
     Reader(Problem &problem, hewn_feature_level level, hewn_error *error)
@@ -207,11 +214,12 @@ private:
     const hewn_feature_level level_;
     const LevelRule *const rule_;
     hewn_error *const error_;
-    int short_ = -1;  // the dimension whose last block is short
+    // The dimension whose last block is short; -1 if there is none.
+    int short_ = -1;
 
     Tensor &at(int t) { return tensor(problem_, t); }
 
-    // Called with a message: what is wrong with tensor t.
+    // Returns a function that reports an error of tensor t: failed(t)("a message").
     TensorFailure failed(int t, hewn_status status = HEWN_STATUS_INVALID_ARGUMENT) {
         return {error_, status, info_.dml_name, info_.tensors[t].name};
     }
@@ -230,7 +238,7 @@ private:
                     word_of(level_));
     }
 
-    // A description is its struct_size, then a pointer to each tensor.
+    // A description is a struct_size, in the room of a pointer, and a pointer to each tensor.
     hewn_status read_tensors(const void *desc) {
         if (!desc)
             return fail(error_, HEWN_STATUS_INVALID_ARGUMENT,
@@ -256,7 +264,8 @@ private:
         return HEWN_STATUS_OK;
     }
 
-    // Behind the tensors, a word each and an even number of words. Those beyond struct_size are 0.
+    // Attributes follow the tensors: a word each, padded to an even number of words. Words beyond
+    // struct_size count as 0.
     hewn_status read_attributes(const void *desc) {
         problem_.attributes = {};
         uint32_t n = 0;
@@ -269,6 +278,7 @@ private:
         return fail(error_, HEWN_STATUS_INVALID_ARGUMENT, "%s: reserved is %d, must be 0",
                     info_.dml_name, int(word_behind(desc, n)));
     }
+    // Returns word n after the tensors.
     int32_t word_behind(const void *desc, uint32_t n) const {
         const size_t at = (1 + size_t(tensor_count(info_))) * sizeof(void *) + n * kAttributeBytes;
         uint32_t struct_size;
@@ -291,7 +301,8 @@ private:
                     rule.names[value], word_of(rule.from), word_of(level_));
     }
 
-    // The runtime divides f32, for f32's kernel.
+    // Has the input and the scale converted to f32. In a `precision` below f32 the runtime divides
+    // f32 numbers, and the kernel of f32 does the rest.
     void widen_division() {
         for (int t = 0; t < info_.input_count; t++) {
             const hewn_data_type type = at(t).type;
@@ -300,8 +311,8 @@ private:
         }
     }
 
-    // An absent tensor reads as one value of the first one's sizes: 0, or the constant that its
-    // rule says.
+    // An absent tensor is read as one value that is repeated to the first tensor's sizes. The value
+    // is 0, or the constant that the rule asks for.
     void set_absent(int t) {
         Tensor &absent = at(t);
         absent = repeated(at(0), at(info_.tensors[t].like).type);
@@ -314,7 +325,7 @@ private:
         absent.constant = problem_.constants[t] != nullptr;
     }
 
-    // What the level lacks, and which level, if any, has it.
+    // Reports what the level lacks, and which newer level has it, if one does.
     template<class Fits>
     hewn_status unsupported(int t, const char *what, const char *allowed, const Fits &fits) {
         for (const LevelRule *newer = rule_; newer-- != info_.levels;) {
@@ -323,12 +334,14 @@ private:
         return failed(t, HEWN_STATUS_UNSUPPORTED)("%s is not supported; feature level %s has %s",
                                                   what, word_of(level_), allowed);
     }
+    // Reports that `what` needs a newer level.
     hewn_status needs(int t, const char *what, hewn_feature_level level) {
         return failed(t, HEWN_STATUS_UNSUPPORTED)("%s needs feature level %s, compiled at %s", what,
                                                   word_of(level), word_of(level_));
     }
 
-    // DirectML lacks rank 0. Here it is one element, and is supported wherever rank 1 is.
+    // DirectML has no tensors of rank 0. In hewn such a tensor is one element, and is supported
+    // wherever rank 1 is.
     hewn_status check_rank() {
         const int given = at(0).rank, rank = given > 0 ? given : 1;
         const auto fits = [&](const LevelRule &rule) {
@@ -356,7 +369,8 @@ private:
         return unsupported(t, type_name(at(t).type), allowed, fits);
     }
 
-    // Zero points are like tensors that are of the first one's width.
+    // Only inputs to compute with and outputs are compared: a zero point is `like` one of them, and
+    // so has its width.
     hewn_status check_width(int t) {
         const TensorRule &rule = info_.tensors[t];
         const bool named =
@@ -364,8 +378,8 @@ private:
         if (!info_.one_width || !named || at(t).element_bytes == at(0).element_bytes)
             return HEWN_STATUS_OK;
         return failed(t, HEWN_STATUS_UNSUPPORTED)(
-            "%s beside %s's %s is not supported; they must have one width", type_name(at(t).type),
-            info_.tensors[0].name, type_name(at(0).type));
+            "%s with %s's %s is not supported; they must have the same width",
+            type_name(at(t).type), info_.tensors[0].name, type_name(at(0).type));
     }
 
     hewn_status check_presence(int t) {
@@ -385,11 +399,11 @@ private:
                          rule.integers ? " for integers" : "");
     }
 
-    // Of two floats the kernel takes the wider one.
+    // If the two float types differ, the kernel takes the wider one, and f16 is converted.
     hewn_status mix(int t, hewn_data_type due) {
         if (level_ < HEWN_FEATURE_LEVEL_HEWN) {
             char what[64];
-            snprintf(what, sizeof what, "%s where %s is due", type_name(at(t).type),
+            snprintf(what, sizeof what, "%s where %s is expected", type_name(at(t).type),
                      type_name(due));
             return needs(t, what, HEWN_FEATURE_LEVEL_HEWN);
         }
@@ -417,8 +431,8 @@ private:
         return HEWN_STATUS_OK;
     }
 
-    // Of a size that divides the first tensor's, where that may be: gives each element its block of
-    // that tensor's size. False: it may not.
+    // If the size of tensor t divides the first tensor's, and the rule allows that, gives the
+    // tensor the first one's size, and blocks. Returns false if that is not allowed.
     bool spread(int t, int d) {
         Tensor &own = at(t);
         const int64_t size = at(0).sizes[d], blocks = own.sizes[d];
@@ -431,17 +445,19 @@ private:
         return true;
     }
 
-    // A size of 1, where a stride means nothing, or a stride of 0. An empty view will do if the
-    // first tensor is empty too.
+    // One element means that each dimension has a size of 1, where the stride means nothing, or a
+    // stride of 0. An empty tensor is accepted if the first tensor is empty too.
     hewn_status check_one_element(int t) {
         const Tensor &first = at(0), &other = at(t);
         for (int d = 0; d < other.rank; d++) {
             if (other.sizes[d] != 1 && other.strides[d] != 0)
                 return failed(t)(
-                    "must have exactly 1 element: in each dimension the size 1 or the stride 0");
+                    "expected 1 element: dimension %d has size %lld and stride %lld, expected size "
+                    "1 or stride 0",
+                    d, (long long)other.sizes[d], (long long)other.strides[d]);
         }
         if (!other.empty() || first.empty()) return HEWN_STATUS_OK;
-        return failed(t)("must have exactly 1 element: is empty, and %s is not", first.name);
+        return failed(t)("expected 1 element: is empty, and %s is not", first.name);
     }
 
     hewn_status check_blocks(int t) {
@@ -457,7 +473,7 @@ private:
                    : needs(t, "a block size", HEWN_FEATURE_LEVEL_HEWN);
     }
 
-    // All tensors' blocks of a dimension are equal, and short in no other one.
+    // All blocks in a dimension must be equal. Only one dimension may have a short last block.
     hewn_status check_blocks_along(int d) {
         int first = -1;
         for (int t = 0; t < tensor_count(info_); t++) {
@@ -482,6 +498,7 @@ private:
         return HEWN_STATUS_OK;
     }
 
+    // Writes the signature: the words of the kernel's types.
     void set_signature() {
         problem_.signature[0] = 0;
         for (int s = 0; s < info_.signature_count; s++) {
@@ -491,7 +508,7 @@ private:
     }
 };
 
-// NEWEST as the level that it stands for. 0: this build has no such level.
+// Returns the level, or the newest one for NEWEST; 0 if this build has no such level.
 hewn_feature_level known_level(hewn_feature_level level) {
     if (level == HEWN_FEATURE_LEVEL_NEWEST) return kBuiltLevel;
     return level <= kBuiltLevel && word_of(level) ? level : 0;
@@ -502,7 +519,8 @@ hewn_feature_level known_level(hewn_feature_level level) {
 hewn_data_type kernel_type(const OperatorInfo &info, const Tensor &tensor) {
     const hewn_data_type type = tensor.type;
     if (tensor.conversion) return tensor.conversion->taken;
-    // An absent zero point is one byte, whatever its type.
+    // An absent sub-byte zero point has no conversion, because it is stored as one byte. Its kernel
+    // type is that of a converted tensor all the same.
     if (const Conversion *const c = conversion_of(type); c && c->shares_bytes()) return c->taken;
     if (!info.unsigned_as_signed || !(1u << type & kUnsigned)) return type;
     return type == type_u64   ? type_i64
@@ -511,7 +529,7 @@ hewn_data_type kernel_type(const OperatorInfo &info, const Tensor &tensor) {
                               : type_i8;
 }
 
-// Kernels take bf16 as bits.
+// Kernels take bf16 as bits, in unsigned integers.
 halide_type_t halide_type(hewn_data_type type) {
     const uint32_t bit = 1u << type;
     return halide_type_t(bit & kFloats              ? halide_type_float

@@ -1,4 +1,5 @@
-// The operator table (lists/operators.py) and the reader of descriptions: which are valid.
+// The operator table, which is made from lists/operators.py; the problem, which is a description
+// that was checked; and the reader, which decides whether a description is valid.
 #pragma once
 
 #include <HalideRuntime.h>
@@ -12,7 +13,7 @@ namespace hewn {
 
 // ---- The table ----
 
-// The tensors of the operator that has the most, the output among them.
+// The numbers of tensors of the operators, inputs and outputs together.
 #define HEWN_TENSOR(...) +1
 #define HEWN_COUNT(...) (0 __VA_ARGS__)
 #define HEWN_OPERATOR(name, kernels, type, dml_name, command, formula, onnx, in_place, wraps, \
@@ -22,6 +23,7 @@ constexpr int kTensorCounts[] = {
 #include "operators.inc"
 };
 #undef HEWN_COUNT
+// The number of tensors of the operator that has the most.
 constexpr int max_tensor_count() {
     int most = 0;
     for (const int count : kTensorCounts) most = count > most ? count : most;
@@ -29,56 +31,72 @@ constexpr int max_tensor_count() {
 }
 constexpr int kMaxTensors = max_tensor_count(), kMaxInputs = kMaxTensors - 1, kMaxOutputs = 3;
 
-// The values of a description's attributes; 0: the default.
+// The values of a description's attributes. 0 is the default.
 struct Attributes {
 #define HEWN_ATTRIBUTE(op, type, attribute, level, values) int32_t op##_##attribute;
 #include "attributes.inc"
 };
 
-// A choice among numbers from 0 on.
+// An attribute of an operator: a choice among the numbers from 0 on.
 struct AttributeRule {
-    hewn_operator_type type;  // the operator's
+    hewn_operator_type type;  // the operator that has it
     const char *name;
-    hewn_feature_level from;  // the level from which on it may be other than 0
+    // The level from which on the value may be other than 0.
+    hewn_feature_level from;
     int32_t Attributes::*member;
-    const char *const *words, *const *names;  // of the values: "f16", "FLOAT16"
+    // The words and the names of the values, such as "f16" and "FLOAT16".
+    const char *const *words, *const *names;
     int32_t value_count;
 };
 
+// The rules for a tensor of an operator.
 struct TensorRule {
-    const char *name;  // DirectML's: "ScaleTensor"
+    const char *name;  // DirectML's name: "ScaleTensor"
     hewn_tensor_role role;
-    int like;                 // the tensor whose type this one has; -1: the level says which types
-    hewn_data_type integers;  // the type instead, beside integers of `like`; UNKNOWN: none
-    hewn_feature_level optional_from;  // the level from which on it may be left out; 0: never
-    bool one_element;  // whatever the others' sizes; else it has those of the first tensor
-    bool blocks;       // or sizes that divide those; whole blocks at every level
-    bool middle;       // absent, it is the middle of an unsigned type
-    bool mixed;        // of floats, it may be another one from hewn's own level on
+    // The tensor whose type this one must have; -1 if the level says which types it may have.
+    int like;
+    // The type that this tensor has instead if the tensor `like` is of integers; UNKNOWN: none.
+    hewn_data_type integers;
+    // The level from which on it may be left out; 0: never.
+    hewn_feature_level optional_from;
+    // It has one element, whatever the sizes of the others. Otherwise it has the sizes of the first
+    // tensor.
+    bool one_element;
+    // Its sizes may also divide those of the first tensor. It may then have blocks at every level,
+    // but only whole ones.
+    bool blocks;
+    // If it is absent, it is not 0 but, for an unsigned type, the middle of the type's range.
+    bool middle;
+    // From hewn's own level on, it may have another float type than the tensor `like`.
+    bool mixed;
 };
 
-// What DirectML allows from a level on.
+// The ranks and types that an operator allows from a feature level on.
 struct LevelRule {
     hewn_feature_level level;
     int min_rank, max_rank;
-    uint32_t types[kMaxTensors];  // a bit for each type of a tensor that is like no other
+    // For each tensor that is like no other, the allowed types: a bit for each.
+    uint32_t types[kMaxTensors];
 };
 
+// A row of the operator table.
 struct OperatorInfo {
     hewn_operator_type type;
     const char *name;      // "quantize_linear"
-    const char *kernels;   // the operator whose kernels compute it
-    const char *dml_name;  // "QUANTIZE_LINEAR", for messages
+    const char *kernels;   // the operator whose kernels compute it: itself, or another
+    const char *dml_name;  // "QUANTIZE_LINEAR", as in messages
     const char *command, *formula, *onnx_name;
-    bool in_place;            // the output may be bound in place of an input of equal strides
-    bool unsigned_as_signed;  // the kernels of signed types also serve the unsigned types of their
-                              // width (a wrapping sum)
-    bool one_width;           // the types of a signature have one width
+    // The output may be bound to the memory of an input that has equal strides.
+    bool in_place;
+    // The kernels of signed types also serve the unsigned types of the same width, because a sum
+    // that wraps has the same bits.
+    bool unsigned_as_signed;
+    bool one_width;  // all types of a signature have one width
     int input_count, output_count;
     int level_count, signature_count;
-    const TensorRule *tensors;  // in DirectML's order, the outputs last
-    const LevelRule *levels;    // newest first
-    const int *signature;       // the tensors whose types are its words
+    const TensorRule *tensors;  // in DirectML's order: the inputs, then the outputs
+    const LevelRule *levels;    // the newest first
+    const int *signature;       // the tensors whose types are the signature's words
     // The inputs that vary with the element, in the order of the kernels' buffers.
     int operand_count;
     int operands[kMaxOperands - 1];
@@ -87,7 +105,7 @@ struct OperatorInfo {
 constexpr int kOperatorCount = sizeof kTensorCounts / sizeof kTensorCounts[0];
 extern const OperatorInfo kOperators[kOperatorCount];
 
-// Whether this build has kernels of the operator, for the CPU or for GPUs.
+// Whether this build has kernels of that operator, for the CPU or for GPUs.
 constexpr bool is_built(std::string_view operator_name) {
     constexpr std::string_view kBuilt[] = {
 #define HEWN_VARIANT(operator_name, ...) #operator_name,
@@ -101,30 +119,31 @@ constexpr bool is_built(std::string_view operator_name) {
 
 // ---- Problems ----
 
-// A checked description, ready for a device: an operator, its tensors, and the signature of the
-// kernel that computes it.
+// A description that was checked: an operator, its tensors, and the signature of the kernel that
+// computes it.
 struct Problem {
     const OperatorInfo *info;
     Tensor inputs[kMaxInputs];
-    Tensor output;  // of several the first
+    Tensor output;  // the first of several
     Tensor other_outputs[kMaxOutputs - 1];
     Attributes attributes;
     char signature[20];
-    // Where the values of inputs lie that are known at compile; null of the others.
+    // The values of constant inputs; null for all other inputs.
     const void *constants[kMaxInputs];
 };
 
-// QUANTIZE_LINEAR's attribute, 0 of other operators.
+// The attribute `precision` of QUANTIZE_LINEAR; 0 for other operators.
 inline int32_t precision_of(const Problem &problem) {
     return problem.attributes.quantize_linear_precision;
 }
 
-// The type that the operator's kernel has for a tensor.
+// The type as which the operator's kernel takes a tensor.
 hewn_data_type kernel_type(const OperatorInfo &info, const Tensor &tensor);
 
+// The type of a kernel's buffer for elements of a type.
 halide_type_t halide_type(hewn_data_type type);
 
-// Tensor t of the problem: the inputs in order, then the outputs.
+// Returns tensor t of the problem. Tensors have numbers: the inputs in order, then the outputs.
 inline const Tensor &tensor(const Problem &problem, int t) {
     const int output = t - problem.info->input_count;
     return output < 0    ? problem.inputs[t]
@@ -136,13 +155,15 @@ inline Tensor &tensor(Problem &problem, int t) {
 }
 inline int tensor_count(const OperatorInfo &info) { return info.input_count + info.output_count; }
 
-// Which tensor operand o is. Operands have the order of the kernel's buffers, the output last.
+// Returns which tensor operand o is. Operands have the order of the kernel's buffers; the output is
+// the last.
 int tensor_of_operand(const Problem &problem, int o);
 
-// Lists the problem's operands. Returns their number.
+// Lists the problem's operands and returns their number.
 int list_operands(const Problem &problem, const Tensor **operands);
 
-// Reads a whole description and checks it at a feature level.
+// Reads an operator's description into `problem`, which need not be initialised, and checks it at a
+// feature level. Returns the first error. The problem has no references to the description.
 hewn_status read_operator(const hewn_operator_desc *desc, hewn_feature_level level,
                           Problem &problem, hewn_error *error);
 

@@ -1,3 +1,5 @@
+// Reads the descriptions of tensors, proves that tensors do not overlap, and makes the iteration
+// spaces of computations.
 #include "shape.h"
 
 #include <algorithm>
@@ -15,7 +17,7 @@ struct TypeInfo {
     int bits;
 };
 
-// By their numbers.
+// All types, indexed by their numbers.
 constexpr struct Types {
     TypeInfo of[32];
 } kTypes = [] {
@@ -29,7 +31,7 @@ bool is_type(hewn_data_type type) {
     return type > 0 && size_t(type) < std::size(kTypes.of) && kTypes.of[type].bits > 0;
 }
 
-// The bytes of so many elements of a tensor. False: they overflow 63 bits.
+// Sets `bytes` to the bytes of this many elements. Returns false if they overflow 63 bits.
 bool bytes_of(const Tensor &tensor, int64_t elements, int64_t &bytes) {
     if (!tensor.conversion)
         return !__builtin_mul_overflow(elements, int64_t(tensor.element_bytes), &bytes);
@@ -38,10 +40,10 @@ bool bytes_of(const Tensor &tensor, int64_t elements, int64_t &bytes) {
     return true;
 }
 
-// A hewn_tensor_desc of the first version.
+// The size of hewn_tensor_desc in its first version.
 constexpr size_t kTensorDescBytes = offsetof(hewn_tensor_desc, block_sizes);
 
-// The tensor's dimensions of more than one element, by ascending stride.
+// The tensor's dimensions that have more than one element, by ascending stride.
 struct Strided {
     int rank = 0;
     int64_t sizes[kMaxRank], strides[kMaxRank];
@@ -60,12 +62,13 @@ struct Strided {
     }
 };
 
-// Whether an element of one lattice shares a byte with one of another, which begins `offset` bytes
-// after it and has the same strides in bytes: is there an index difference |k_i| < sizes[i] with
-// -other_bytes < offset + sum(k_i * stride_i) < bytes? Strides exceed the span of all smaller
-// dimensions. So in each dimension only the two multiples next to `offset` can bring the rest into
-// reach. That holds for wider other elements too, as the common strides are multiples of both
-// elements' bytes.
+// Whether an element of one lattice shares a byte with an element of another lattice, which begins
+// `offset` bytes after the first and has the same strides in bytes. In other words: is there an
+// index difference |k_i| < sizes[i] with -other_bytes < offset + sum(k_i * stride_i) < bytes?
+//
+// Each stride exceeds the span of all smaller dimensions. So in each dimension only the two
+// multiples of the stride next to `offset` can bring the rest into reach. That also holds if the
+// other elements are wider, because the common strides are multiples of both elements' bytes.
 bool lattices_meet(const Strided &lattice, int dimension, int64_t offset, int64_t element_bytes,
                    int64_t bytes, int64_t other_bytes) {
     if (dimension < 0) return -other_bytes < offset && offset < bytes;
@@ -140,8 +143,8 @@ __attribute__((cold)) hewn_status read_tensor(const hewn_tensor_desc *desc, cons
         empty |= desc->sizes[d] == 0;
     }
 
-    // All products and sums below are of values >= 0 and checked. An empty tensor has no elements
-    // whose address could overflow.
+    // All products and sums below are of numbers >= 0, and are checked. An empty tensor has no
+    // elements, so their addresses cannot overflow.
     int64_t elements = 1, stored = 1, last = 0;
     for (int d = tensor.rank - 1; d >= 0; d--) {
         const int64_t size = empty ? 1 : tensor.sizes[d],
@@ -231,7 +234,7 @@ bool provably_disjoint(const Tensor &output, uintptr_t output_base, const Tensor
     if (output_base + output.bytes <= other_base || other_base + other.bytes <= output_base)
         return true;
     if (!same_byte_strides(output, other)) return false;
-    // The ranges meet, so the offset is within their 63-bit sizes.
+    // The ranges overlap, so the offset is within their sizes of 63 bits.
     const int64_t offset = other_base >= output_base ? int64_t(other_base - output_base)
                                                      : -int64_t(output_base - other_base);
     const Strided lattice(output);
@@ -241,16 +244,16 @@ bool provably_disjoint(const Tensor &output, uintptr_t output_base, const Tensor
 
 namespace {
 
-// The block that a dimension is divided by for any of the operands: 1 for none.
+// Returns the block size of the operands in dimension d; 1 if none has blocks there.
 int64_t block_size(const Tensor *const *operands, int count, int d) {
     int64_t size = 1;
     for (int o = 0; o < count; o++) size = std::max(size, operands[o]->block_sizes[d]);
     return size;
 }
 
-// The dimensions of a computation, innermost first, by ascending stride of the output.
+// The dimensions of a computation, by ascending stride of the output.
 struct Sorted {
-    const int output;  // which operand it is
+    const int output;  // the output's index among the operands
     int rank = 0;
     Dimension dims[kMaxDimensions];
 
@@ -262,8 +265,9 @@ struct Sorted {
     }
 };
 
-// Adds elements [first, first + size) of dimension d, whole blocks or a part of one, as its blocks
-// and the elements of a block. Moves `part.first` there.
+// Adds elements [first, first + size) of dimension d: the elements of a block as one dimension, and
+// the blocks as another. `size` is whole blocks, or a part of one block. Moves `part.first` to the
+// first of these elements.
 void add_dimension(const Tensor *const *operands, int count, int d, int64_t first, int64_t size,
                    Sorted &sorted, Part &part) {
     const int64_t block = block_size(operands, count, d);
@@ -279,14 +283,15 @@ void add_dimension(const Tensor *const *operands, int count, int d, int64_t firs
     sorted.add(blocks);
 }
 
-// Joins neighbours that every operand goes through as through one.
+// Joins neighbouring dimensions if every operand goes through them as through one.
 void merge(const Sorted &sorted, Space &space) {
     for (int i = 0; i < sorted.rank; i++) {
         bool joins = space.rank > 0;
         for (int o = 0; o < space.operands && joins; o++) {
             const Dimension &inner = space.dims[space.rank - 1];
-            int64_t whole = 0;  // may overflow: need not be an address of the tensor if the outer
-                                // stride is 0
+            // The product may overflow: where the outer stride is 0, it need not be an offset in
+            // the tensor.
+            int64_t whole = 0;
             joins = !__builtin_mul_overflow(inner.stride[o], inner.size, &whole) &&
                     sorted.dims[i].stride[o] == whole;
         }
@@ -296,7 +301,7 @@ void merge(const Sorted &sorted, Space &space) {
     if (space.rank == 0) space.dims[space.rank++] = {1, {1, 1, 1, 1}};
 }
 
-// The dimension whose last block is short for some of the operands; -1: none.
+// Returns the dimension whose last block is short for some operands; -1 if there is none.
 int short_dimension(const Tensor *const *operands, int count) {
     const Tensor &output = *operands[count - 1];
     for (int d = 0; d < output.rank; d++) {
@@ -344,8 +349,8 @@ __attribute__((cold)) int64_t stored(const Tensor &tensor, int d) {
 }
 
 __attribute__((cold)) void pack_strides(Tensor &tensor) {
-    // By ascending stride. Not std::sort: GCC 12 warns that its branch for more than 16 elements
-    // reads beyond `order`, where no rank gets to.
+    // Sorts by ascending stride. std::sort is not used, because GCC 12 warns that its branch for
+    // more than 16 elements reads beyond `order`, though there are never that many dimensions.
     int order[kMaxRank];
     for (int d = 0; d < tensor.rank; d++) {
         int i = d;

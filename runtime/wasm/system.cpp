@@ -1,5 +1,5 @@
-// system.h and the pool where there is one thread, one process and no driver, and what those need
-// of other libraries there.
+// system.h and the pool for WebAssembly, which has one thread, one process and no driver; and
+// functions of other libraries that are missing there.
 #include "../base/system.h"
 
 #include <HalideRuntime.h>
@@ -13,8 +13,8 @@
 namespace hewn {
 
 void *allocate_aligned(size_t bytes, size_t alignment) {
-    // The C library grows the memory by a signed number of bytes, and ends the program where it is
-    // negative.
+    // The C library grows the memory by a signed number of bytes, and ends the program if that
+    // number is negative. So larger requests are refused here.
     constexpr size_t kLargest = (size_t(1) << 31) - (size_t(1) << 17);
     void *memory = nullptr;
     if (alignment < sizeof(void *)) alignment = sizeof(void *);
@@ -43,8 +43,8 @@ void prepare_pool() {}
 
 void hewn_shutdown(void) {}
 
-// wasi-libc declares these, and not every version has them. Of Halide's runtime nothing else is
-// called. Weak: a program's own come first.
+// wasi-libc declares these pthread functions, but not every version has them. The last function is
+// the only one of Halide's runtime that is called. All are weak, so a program's own come first.
 extern "C" {
 #define HEWN_WEAK __attribute__((weak, visibility("hidden")))
 HEWN_WEAK int pthread_once(pthread_once_t *once, void (*fn)()) {

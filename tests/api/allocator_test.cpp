@@ -1,5 +1,5 @@
-// The device's allocator hooks: everything they gave comes back, and whatever they refuse is a
-// status.
+// Tests of the CPU device's allocator hooks: all memory that they give comes back, and if they give
+// none, the call ends with a status.
 #include <gtest/gtest.h>
 #include <hewn/hewn.hpp>
 
@@ -16,19 +16,21 @@
 namespace hewn_test {
 namespace {
 
-// Counts, checks alignment, and refuses the `fail_at`-th allocation.
+// Hooks that count allocations, check their alignment, and refuse the allocation number `fail_at`.
 struct Heap {
     int allocations = 0, fail_at = -1;
-    std::map<void *, void *> live;  // what was given -> what it is within
+    // The memory that was given, and the block that it lies in.
+    std::map<void *, void *> live;
 
     static void *HEWN_CALL allocate(void *context, size_t bytes, size_t alignment) {
         auto *heap = static_cast<Heap *>(context);
         EXPECT_GT(bytes, 0u);
-        // At least that of an int32_t: nothing that the library keeps on the CPU is of less.
+        // It is at least that of an int32_t, because nothing that the library keeps on the CPU
+        // needs less.
         EXPECT_TRUE(alignment >= 4 && (alignment & (alignment - 1)) == 0 && alignment <= 64)
             << alignment;
         if (heap->allocations++ == heap->fail_at) return nullptr;
-        // Aligned to what was asked for and to nothing more.
+        // The memory is aligned to what was asked for, and to nothing more.
         void *block = std::malloc(bytes + 2 * alignment);
         const uintptr_t address = reinterpret_cast<uintptr_t>(block);
         uintptr_t aligned = (address + alignment - 1) / alignment * alignment;
@@ -53,8 +55,8 @@ struct Heap {
     }
 };
 
-// Operators of every kind, with plans of scratch blocks, and one that is planned twice, as its
-// rows' scales are too many.
+// Problems of every operator, in place and with scratch memory. One of them is planned twice,
+// because its rows have too many scales.
 std::vector<Problem> problems() {
     Random random("Allocator");
     std::vector<Problem> result;
@@ -91,7 +93,8 @@ TEST(Allocator, GivesMemoryForBindings) {
     {
         const DevicePtr device = create(heap, outcome);
         ASSERT_NE(device, nullptr) << outcome;
-        for (const uint64_t bytes : {0, 1, 1000}) {  // of which the hooks are never asked for 0
+        // The hooks are never asked for 0 bytes, also if the caller asks for 0.
+        for (const uint64_t bytes : {0, 1, 1000}) {
             const int before = heap.allocations;
             void *memory = nullptr;
             outcome = outcome_of([&](hewn_error *error) {
@@ -181,14 +184,14 @@ TEST(Allocator, EachFailureIsAStatus) {
             }
             EXPECT_TRUE(heap.live.empty())
                 << "failing allocation " << failures << " leaked " << heap.live.size();
-            if (outcome.status == HEWN_STATUS_OK) break;  // that many allocations were not made
+            if (outcome.status == HEWN_STATUS_OK) break;  // there are fewer allocations
             EXPECT_EQ(outcome.status, HEWN_STATUS_OUT_OF_MEMORY) << outcome;
         }
         EXPECT_GT(failures, 0);
     }
 }
 
-// hewn.hpp's objects give back what they have when they go, and no sooner.
+// The objects of hewn.hpp give back their memory when they are destroyed, and not before.
 TEST(Allocator, ObjectsOfTheCppLayerGiveItBack) {
     if (runnable_variants("add", "f32").empty()) GTEST_SKIP() << "not in this build";
     Heap heap;
@@ -202,7 +205,7 @@ TEST(Allocator, ObjectsOfTheCppLayerGiveItBack) {
     EXPECT_TRUE(heap.live.empty());
 }
 
-// A refused compile gives back what it had.
+// A compile that is refused gives back its memory.
 TEST(Allocator, RefusedCompileLeaksNothing) {
     Heap heap;
     {

@@ -1,4 +1,4 @@
-# The headers and calls of the public API, beside hewn_tests (../hewn_tests.cmake).
+# Tests of the public headers and of calls of the API, apart from hewn_tests (../hewn_tests.cmake).
 
 # ---- Headers: each by itself, compiled as strictly as any caller's code may be ----
 
@@ -29,13 +29,21 @@ target_compile_options(hewn_c_api_test PRIVATE -Wall -Wextra -pedantic -Werror)
 target_link_libraries(hewn_c_api_test PRIVATE ${hewn_product})
 hewn_add_test(c_api headers quick COMMAND hewn_c_api_test)
 
-# hewn.hpp as users write it: what compiles, and what the compiler says where it does not.
+# Lines with hewn.hpp that compile, and lines that do not, with the compiler's messages.
 hewn_add_test(lines headers quick COMMAND ${CMAKE_CURRENT_LIST_DIR}/lines_test.sh
     ${CMAKE_CURRENT_BINARY_DIR}/lines ${CMAKE_CXX_COMPILER} ${include})
 
 hewn_add_test(quotes headers quick COMMAND ${CMAKE_CURRENT_LIST_DIR}/quotes_test.sh ${PROJECT_SOURCE_DIR})
 
-# hewn.hpp where nothing can be thrown, beside a file of the same program that throws.
+# The programs at the top of hewn.h and hewn.hpp.
+if(native_linux AND NOT HEWN_SANITIZED)
+    hewn_add_test(header_examples headers quick COMMAND
+        ${CMAKE_CURRENT_LIST_DIR}/header_examples_test.sh ${CMAKE_CURRENT_BINARY_DIR}/header_examples
+        $<TARGET_FILE:hewn_static> ${PROJECT_SOURCE_DIR}/include ${CMAKE_C_COMPILER}
+        ${CMAKE_CXX_COMPILER})
+endif()
+
+# hewn.hpp in a file where nothing can be thrown. Another file of the same program throws.
 add_executable(hewn_no_exceptions_test api/no_exceptions_test.cpp api/throwing.cpp)
 hewn_test_options(hewn_no_exceptions_test)
 set_source_files_properties(api/no_exceptions_test.cpp

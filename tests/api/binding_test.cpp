@@ -1,5 +1,6 @@
-// What execute refuses: bindings that are missing, short, misaligned or overlap. A refused call
-// writes nothing.
+// Tests which bindings execute and bind refuse: missing, short, misaligned and overlapping ones. A
+// refused call must write nothing. Also tests bindings that are accepted, such as ADD in place and
+// tensors that interleave.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -23,11 +24,12 @@ constexpr hewn_status REFUSED = HEWN_STATUS_INVALID_BINDING;
 constexpr hewn_data_type F32 = HEWN_DATA_TYPE_FLOAT32, U8 = HEWN_DATA_TYPE_UINT8,
                          I8 = HEWN_DATA_TYPE_INT8, I32 = HEWN_DATA_TYPE_INT32;
 
-// An operator and one memory that all its bindings point into: tests overlap them as they like.
+// A compiled operator, and one piece of memory that all its bindings point into, so that tests can
+// let them overlap.
 class Arena {
 public:
-    // Tensors in DirectML's order, output last. Inputs that `constants` has a bit for are given at
-    // compile, from the arena's beginning, and bound no more.
+    // The tensors are in DirectML's order, the output last. Inputs for which `constants` has a bit
+    // are given at compile, from the arena's beginning, and are not bound.
     Arena(hewn_operator_type op, const std::vector<Spec> &tensors, uint32_t constants = 0)
         : memory_(1 << 14) {
         for (size_t i = 0; i < memory_.size(); i++) memory_[i] = uint8_t(i * 151);
@@ -52,10 +54,11 @@ public:
     }
 
     static hewn_buffer_binding none() { return {sizeof(hewn_buffer_binding), nullptr, 0, 0}; }
+    // The arena's beginning, which is aligned to 64 bytes.
     uint8_t *base() {
         return memory_.data() + 64 - reinterpret_cast<uintptr_t>(memory_.data()) % 64;
     }
-    // Operand i at `offset` bytes in the arena.
+    // The binding of operand i, at `offset` bytes from the arena's beginning.
     hewn_buffer_binding at(size_t i, int64_t offset) {
         return {sizeof(hewn_buffer_binding), base() + offset, 0, sizes_[i]};
     }
@@ -63,8 +66,8 @@ public:
     Outcome run(std::vector<hewn_buffer_binding> inputs, hewn_buffer_binding output) {
         return run(inputs.data(), uint32_t(inputs.size()), &output, 1);
     }
-    // Also checks that a refused call has written nothing, and that hewn_bind refuses the same in
-    // the same words.
+    // Executes. Also checks that a refused call has written nothing, and that hewn_bind refuses the
+    // same bindings with the same message.
     Outcome run(const hewn_buffer_binding *inputs, uint32_t input_count,
                 const hewn_buffer_binding *outputs, uint32_t output_count,
                 const hewn_execute_options *options = nullptr) {
@@ -124,8 +127,8 @@ Arena dense_qadd(int64_t n = 100) {
 
 // ---- Each binding by itself ---------------------------------------------------------------------
 
-// Half of a 32-bit machine's addresses in one piece: memory for it, or a status, but never the end
-// of the program.
+// On 32 bits, half of all addresses in one piece, and almost all of them: hewn_allocate gives
+// memory or returns a status, but never ends the program.
 TEST(Binding, MemoryOfHalfTheAddresses) {
     if (sizeof(void *) > 4) GTEST_SKIP() << "addresses have 64 bits";
     for (const uint64_t bytes : {uint64_t(1) << 31, uint64_t(UINT32_MAX) - 64}) {
@@ -155,8 +158,8 @@ TEST(Binding, Short) {
     }
 }
 
-// Forgotten strides are seen first when a scale is bound. An output does not repeat; what repeats
-// has been given its strides.
+// If strides were forgotten, it shows first when a scale is bound, so the message reminds of them.
+// It does not for an output, which cannot repeat, nor for an input that has strides of 0.
 TEST(Binding, ShortForLackOfStrides) {
     const Spec data{F32, {4, 5, 3}}, quantized{U8, {4, 5, 3}};
     const std::string hint = "strides of 0, for example {0, 0, 1}";
@@ -220,7 +223,7 @@ TEST(Binding, Misaligned) {
             }
         }
     }
-    // buffer + offset is what counts.
+    // The address is buffer + offset.
     Arena arena = dense_add();
     hewn_buffer_binding a = arena.at(0, 1);
     a.offset = 3;
@@ -246,13 +249,13 @@ TEST(Binding, OffsetIsAdded) {
     for (int i = 0; i < 100; i++) EXPECT_EQ(load<float>(arena.base() + 4096 + i * 4), 3.0f);
 }
 
-// buffer + offset, or its end, beyond the address space.
+// buffer + offset, or the tensor's end, lies beyond the address space.
 TEST(Binding, AddressOverflow) {
     Arena arena = dense_add();
     hewn_buffer_binding a = arena.at(0, 0);
     a.offset = UINT64_MAX - 3;
     EXPECT_TRUE(refused(arena.run({a, arena.at(1, 1024)}, arena.at(2, 2048)), {"ATensor"}));
-    // Its 400 bytes end 336 bytes, one element and no byte beyond the last address.
+    // The tensor's 400 bytes end 336 bytes, one element, and no byte beyond the last address.
     for (const uint64_t before : {64, 396, 400}) {
         a.offset = -uint64_t(reinterpret_cast<uintptr_t>(a.buffer)) - before;
         EXPECT_TRUE(refused(arena.run({a, arena.at(1, 1024)}, arena.at(2, 2048)),
@@ -260,7 +263,8 @@ TEST(Binding, AddressOverflow) {
     }
 }
 
-// As a tensor of a 64-bit program may be, on 32 bits, whatever its binding says to have.
+// On 32 bits a tensor may be larger than the address space, as in a 64-bit program. It is refused,
+// whatever size its binding has.
 TEST(Binding, LargerThanTheAddressSpace) {
     if (sizeof(void *) > 4) GTEST_SKIP() << "no tensor is";
     Arena inputs = add({U8, {2}, {int64_t(5) << 30}}, {U8, {2}, {1}}, {U8, {2}, {1}});
@@ -282,8 +286,8 @@ TEST(Binding, StructSize) {
     }
 }
 
-// Each input's binding, not only the first two, has the first one's struct_size: neither a shorter
-// nor a longer.
+// The bindings of all inputs, and not only of the first two, must have the struct_size of the first
+// one, neither less nor more.
 TEST(Binding, StructSizesOfInputsAreEqual) {
     const char *names[] = {"ATensor",           "AScaleTensor",         "AZeroPointTensor",
                            "BTensor",           "BScaleTensor",         "BZeroPointTensor",
@@ -304,8 +308,7 @@ TEST(Binding, StructSizesOfInputsAreEqual) {
     }
 }
 
-// What a binding says of its memory's type is compared with the description; what it does not say
-// is not.
+// A binding may say the type of its memory. Then the type is compared with the description's.
 TEST(Binding, Types) {
     const char *names[] = {"ATensor", "BTensor", "OutputTensor"};
     constexpr hewn_data_type F16 = HEWN_DATA_TYPE_FLOAT16, BF16 = HEWN_DATA_TYPE_BFLOAT16,
@@ -323,7 +326,8 @@ TEST(Binding, Types) {
                                                               {I32, "i32"},
                                                               {HEWN_DATA_TYPE_INT64, "i64"}}) {
         if (runnable_variants("add", kernel).empty()) continue;
-        for (hewn_data_type memory = 0; memory <= 12; memory++) {  // 12 is no type
+        // All types, and numbers that are none (14 to 28 and 32).
+        for (hewn_data_type memory = 0; memory <= 32; memory++) {
             for (size_t i = 0; i < 3; i++) {
                 Arena arena = dense_add(described);
                 hewn_buffer_binding bindings[] = {arena.at(0, 0), arena.at(1, 1024),
@@ -341,14 +345,15 @@ TEST(Binding, Types) {
     EXPECT_TRUE(
         refused(arena.run({a, arena.at(1, 1024)}, arena.at(2, 2048)),
                 {"ADD ATensor: the binding's elements are FLOAT64, the description's FLOAT32"}));
-    // Also where the tensor is empty, and where the type is all that its binding has.
+    // The types are also compared if the tensor is empty, and if the binding has nothing but the
+    // type.
     Arena empty = dense_add(F32, 0);
     const hewn_buffer_binding none{sizeof none, nullptr, 0, 0},
         typed{HEWN_BINDING_OF(U8), nullptr, 0, 0};
     EXPECT_TRUE(refused(empty.run({none, typed}, none), {"BTensor", "UINT8"}));
 }
 
-// A caller of a later header has longer bindings; struct_size is the distance between them.
+// A caller of a later header has longer bindings. Their struct_size is the distance between them.
 TEST(Binding, LongerStructs) {
     struct Longer {
         hewn_buffer_binding binding;
@@ -358,7 +363,7 @@ TEST(Binding, LongerStructs) {
     Longer inputs[] = {{arena.at(0, 0), ~uint64_t(0)}, {arena.at(1, 1024), ~uint64_t(0)}};
     Longer output = {arena.at(2, 2048), ~uint64_t(0)};
     for (Longer *l : {&inputs[0], &inputs[1], &output}) l->binding.struct_size = sizeof(Longer);
-    inputs[0].binding.struct_size |= F32 << 16;  // they may tell their types, too
+    inputs[0].binding.struct_size |= F32 << 16;  // they may say their types, too
     ASSERT_TRUE(accepted(arena.run(&inputs[0].binding, 2, &output.binding, 1)));
     for (int i = 0; i < 100; i++) {
         const float a = load<float>(arena.base() + i * 4),
@@ -375,16 +380,16 @@ TEST(Binding, Counts) {
     const hewn_buffer_binding inputs[] = {arena.at(0, 0), arena.at(1, 1024), arena.at(1, 1024)},
                               outputs[] = {arena.at(2, 2048), arena.at(2, 4096)};
     for (const uint32_t count : {0, 1, 3})
-        EXPECT_TRUE(refused(arena.run(inputs, count, outputs, 1), {"input", "2 due"}));
+        EXPECT_TRUE(refused(arena.run(inputs, count, outputs, 1), {"input", "expected 2"}));
     for (const uint32_t count : {0, 2})
-        EXPECT_TRUE(refused(arena.run(inputs, 2, outputs, count), {"output", "1 "}));
+        EXPECT_TRUE(refused(arena.run(inputs, 2, outputs, count), {"output", "expected 1"}));
     EXPECT_TRUE(refused(arena.run(nullptr, 2, outputs, 1), {"null"}));
     EXPECT_TRUE(refused(arena.run(inputs, 2, nullptr, 1), {"null"}));
     Arena quantize = dense_quantize();
     const hewn_buffer_binding q[] = {quantize.at(0, 0), quantize.at(1, 1024)},
                               y = quantize.at(3, 2048);
     EXPECT_TRUE(refused(quantize.run(q, 2, &y, 1),
-                        {"input", "3 due", "null buffer for a tensor that is absent"}));
+                        {"input", "expected 3", "null buffer for a tensor that is absent"}));
 }
 
 TEST(Bind, NullArguments) {
@@ -428,7 +433,7 @@ TEST(Execute, Options) {
         options.output_is_read_next = value;
         EXPECT_TRUE(is_refused("output_is_read_next"));
     }
-    // The first version's options end before it.
+    // The options of the first version end before this member.
     options.struct_size = offsetof(hewn_execute_options, output_is_read_next);
     EXPECT_TRUE(accepted(arena.run(inputs, 2, &output, 1, &options)));
     options.max_threads = -1;
@@ -460,14 +465,14 @@ TEST(Optional, AbsentZeroPointIsNullOrIgnored) {
         return hewn_execute(op.get(), inputs, 3, &out, 1, nullptr, error);
     })));
     EXPECT_EQ(output, (std::vector<uint8_t>{0, 0, 2, 4, 6, 8, 10, 12, 14, 16}));
-    // All three inputs are counted still.
+    // An absent input is counted as well: three bindings are needed.
     const Outcome two = outcome_of([&](hewn_error *error) {
         return hewn_execute(op.get(), inputs, 2, &out, 1, nullptr, error);
     });
-    EXPECT_TRUE(refused(two, {"input", "3 due"}));
+    EXPECT_TRUE(refused(two, {"input", "expected 3"}));
 }
 
-// A binding for a tensor that the operator was compiled without: it was a mistake somewhere.
+// A tensor that was absent at compile must not be bound: there must be a mistake somewhere.
 TEST(Optional, BoundThoughAbsent) {
     const int64_t n = 10, one = 1, zero = 0;
     const hewn_tensor_desc x{sizeof x, F32, 1, &n, &one, nullptr},
@@ -504,14 +509,14 @@ TEST(Empty, NeedsNoMemory) {
     const hewn_buffer_binding none{sizeof none, nullptr, 0, 0};
     EXPECT_TRUE(accepted(arena.run({none, none}, none)));
     EXPECT_TRUE(accepted(arena.run({arena.at(0, 0), arena.at(1, 0)}, arena.at(2, 0))));
-    // Nothing lies in a parameter either.
+    // An empty output may also lie within a parameter.
     Arena qadd = dense_qadd(0);
     EXPECT_TRUE(
         accepted(qadd.run({qadd.at(0, 0), qadd.at(1, 1024), qadd.at(2, 1028), qadd.at(3, 0),
                            qadd.at(4, 1032), qadd.at(5, 1036), qadd.at(6, 1040), qadd.at(7, 1044)},
                           qadd.at(8, 1026))));
-    // A refusal comes first all the same.
-    EXPECT_TRUE(refused(arena.run({none}, none), {"input", "2 due"}));
+    // Other mistakes are refused all the same.
+    EXPECT_TRUE(refused(arena.run({none}, none), {"input", "expected 2"}));
 }
 
 // ---- In place -----------------------------------------------------------------------------------
@@ -521,7 +526,7 @@ TEST(InPlace, SameLayoutIsAccepted) {
     EXPECT_TRUE(accepted(arena.run({arena.at(0, 0), arena.at(1, 1024)}, arena.at(2, 0))));
     EXPECT_TRUE(accepted(arena.run({arena.at(0, 1024), arena.at(1, 0)}, arena.at(2, 0))));
     EXPECT_TRUE(accepted(arena.run({arena.at(0, 0), arena.at(1, 0)}, arena.at(2, 0))));
-    // The same address in two spellings.
+    // The same address, made of another buffer and offset.
     hewn_buffer_binding a = arena.at(0, 64);
     a.offset = 64;
     EXPECT_TRUE(accepted(arena.run({a, arena.at(1, 1024)}, arena.at(2, 128))));
@@ -567,8 +572,8 @@ TEST(InPlace, IsForAddOnly) {
     EXPECT_TRUE(refused(run(0, 128, 1000), {"OutputTensor", "AScaleTensor", "overlap"}));
     EXPECT_TRUE(accepted(run(0, 128, 1045)));
     EXPECT_TRUE(refused(run(0, 128, 1044), {"OutputTensor", "OutputZeroPointTensor", "overlap"}));
-    // An i8 output of the very bytes of its i8 zero point, element for element: no operator but
-    // ADD.
+    // An i8 output on the bytes of its own i8 zero point, element for element: only ADD allows
+    // that.
     const Spec bytes{I8, {100}, {1}};
     Arena quantize(HEWN_OPERATOR_QUANTIZE_LINEAR,
                    {{F32, {100}, {1}}, {F32, {100}, {0}}, bytes, bytes});
@@ -586,8 +591,8 @@ TEST(InPlace, IsForAddOnly) {
 
 // ---- Overlap ------------------------------------------------------------------------------------
 
-// Windows of one tensor: a short box of one begins where a whole box of the next does, and is not
-// taken for it.
+// Windows of one tensor that overlap. A short box of one begins where a whole box of the next does,
+// and must not be taken for it.
 TEST(Overlap, WindowsOfAnInput) {
     if (runnable_variants("add", "f32").empty()) GTEST_SKIP() << "not in this build";
     Random random("Overlap.WindowsOfAnInput");
@@ -616,8 +621,8 @@ TEST(Overlap, ByteRanges) {
             << offset;
 }
 
-// Only one input is bound, so that no other binding takes the call off the fast path. Each wrong
-// binding and each overlap, of one byte too, is refused all the same.
+// Only one input is bound, so that no other binding takes the call off the quick way. Each wrong
+// binding is refused all the same, and so is each overlap, also of a single byte.
 TEST(Binding, OfTheOnlyInput) {
     constexpr int64_t N = 40, OUTPUT = 4096;
     const Spec f32{F32, {N}, {1}}, u8{U8, {N}, {1}}, scale{F32, {N}, {0}}, zero_point{U8, {N}, {0}};
@@ -720,8 +725,8 @@ TEST(Overlap, OfDifferentTypes) {
         {quantize.at(0, 512), quantize.at(1, 4000), quantize.at(2, 2100)}, quantize.at(3, 2000))));
 }
 
-// Elements of 4 bits are bound by whole bytes: 7 of them by 4.
-TEST(Overlap, OfPackedTypes) {
+// Elements of 4 bits are bound by whole bytes: 7 elements take 4 bytes.
+TEST(Overlap, OfSubByteTypes) {
     const hewn_data_type u4 = HEWN_DATA_TYPE_UINT4;
     Arena arena(HEWN_OPERATOR_DEQUANTIZE_LINEAR,
                 {{u4, {7}}, {F32, {7}, {0}}, {u4, {7}, {0}}, {F32, {7}}});
@@ -741,8 +746,7 @@ TEST(Overlap, OfPackedTypes) {
                         {"InputTensor", "3 bytes, 4 are needed"}));
 }
 
-// Equal strides whose offset proves the elements disjoint; the same strides with an offset that
-// makes them meet.
+// Equal strides, with an offset that proves that no elements meet, and with one where they do.
 TEST(Overlap, InterleavedElements) {
     Arena arena = add({F32, {50}, {2}}, {F32, {50}, {2}}, {F32, {50}, {2}});
     EXPECT_TRUE(accepted(arena.run({arena.at(0, 512), arena.at(1, 2048)}, arena.at(2, 516))));
@@ -752,7 +756,7 @@ TEST(Overlap, InterleavedElements) {
                         {"OutputTensor", "ATensor", "overlap"}));
     EXPECT_TRUE(refused(arena.run({arena.at(0, 512), arena.at(1, 2048)}, arena.at(2, 504)),
                         {"OutputTensor", "ATensor", "overlap"}));
-    // Beyond the last element.
+    // After the last element, and on it.
     EXPECT_TRUE(accepted(arena.run({arena.at(0, 512), arena.at(1, 2048)}, arena.at(2, 512 + 400))));
     EXPECT_TRUE(refused(arena.run({arena.at(0, 512), arena.at(1, 2048)}, arena.at(2, 512 + 392)),
                         {"OutputTensor", "ATensor", "overlap"}));
@@ -772,7 +776,7 @@ TEST(Overlap, InterleavedRows) {
                         {"OutputTensor", "ATensor", "overlap"}));
     EXPECT_TRUE(refused(arena.run({arena.at(0, 512), arena.at(1, 2048)}, arena.at(2, 512 + 16 * 4)),
                         {"OutputTensor", "ATensor", "overlap"}));
-    // Equal ranges, other strides: not proved, refused, though no element is shared.
+    // With other strides nothing is proved, so these are refused, although no element is shared.
     Arena other = add({F32, {4, 8}, {16, 2}}, left, {F32, {4, 8}, {1, 8}});
     EXPECT_TRUE(refused(other.run({other.at(0, 512), other.at(1, 2048)}, other.at(2, 516)),
                         {"OutputTensor", "ATensor", "overlap"}));
@@ -784,8 +788,8 @@ TEST(Overlap, InterleavedElementsOfDifferentTypes) {
                    {{F32, {50}, {2}}, {F32, {50}, {0}}, {U8, {50}, {0}}, {U8, {50}, {8}}});
     Arena dequantize(HEWN_OPERATOR_DEQUANTIZE_LINEAR,
                      {{U8, {50}, {8}}, {F32, {50}, {0}}, {U8, {50}, {0}}, {F32, {50}, {2}}});
-    for (int64_t offset = -10; offset <= 10;
-         offset++) {  // of the narrow elements from the wide ones
+    // The offset of the narrow elements from the wide ones.
+    for (int64_t offset = -10; offset <= 10; offset++) {
         const bool meet = (offset + 16) % 8 < 4;
         for (Arena *arena : {&quantize, &dequantize}) {
             const int64_t narrow = 512 + offset, wide = 512;
@@ -800,7 +804,7 @@ TEST(Overlap, InterleavedElementsOfDifferentTypes) {
     }
 }
 
-// What is accepted is also computed right.
+// Interleaved tensors are also computed right.
 TEST(Overlap, InterleavedResults) {
     Arena arena = add({I32, {50}, {2}}, {I32, {50}, {2}}, {I32, {50}, {2}});
     std::vector<int32_t> memory(100);

@@ -1,5 +1,6 @@
-// Bound execution: hewn_bind and hewn_run. (What hewn_bind refuses: binding_test.cpp. All layouts
-// and types: check() runs bound one problem in two.)
+// Tests of hewn_bind and hewn_run: what runs see, and what a bound operator keeps. binding_test.cpp
+// tests what hewn_bind refuses. check() (../support/check.h) tests all layouts and types, because
+// it binds one problem in two.
 #include <gtest/gtest.h>
 #include <hewn/hewn.h>
 
@@ -20,7 +21,8 @@
 namespace hewn_test {
 namespace {
 
-// A problem of each operator, of its first signature that runs here, and of these sizes.
+// Two problems of each operator, with its first signature that runs here and with these sizes: all
+// tensors are contiguous, or the parameters are scalars.
 std::vector<Problem> problems(const std::vector<int64_t> &sizes, Random &random) {
     std::vector<Problem> result;
     for (const OperatorFacts &op : all_operators()) {
@@ -44,7 +46,8 @@ BoundOperatorPtr bound_to(const hewn_operator *op, const Problem &problem,
     return bound;
 }
 
-// One binding, many runs: what the memory holds at the time of a run counts, parameters too.
+// One bound operator can run many times. Each run sees what the memory holds then, parameters
+// included.
 TEST(Bound, RunsSeeWhatTheMemoryHolds) {
     Random random("Bound.RunsSeeWhatTheMemoryHolds");
     for (const int64_t size : {1, 16, 3000, 70000}) {
@@ -75,7 +78,7 @@ TEST(Bound, EmptyTensorsNeedNoMemory) {
     }
 }
 
-// The options of the binding hold for its runs: here an executor that counts.
+// The options of hewn_bind hold for all runs. Here they have an executor that counts.
 TEST(Bound, KeepsItsExecutor) {
     Random random("Bound.KeepsItsExecutor");
     for (Problem &problem : problems({1 << 20}, random)) {
@@ -96,7 +99,7 @@ TEST(Bound, KeepsItsExecutor) {
     }
 }
 
-// Threads that run bindings of one operator, each its own, and all of them one in common.
+// Several threads run one bound operator.
 TEST(Bound, AnyThreadRuns) {
     Random random("Bound.AnyThreadRuns");
     for (Problem &problem : problems({5000}, random)) {
@@ -120,7 +123,7 @@ TEST(Bound, AnyThreadRuns) {
     }
 }
 
-// Binds memory of its own to the operator and runs it, often; how often something was wrong.
+// Binds an output of its own, runs a few times, and returns how often something was wrong.
 int bind_and_run(const hewn_operator *op, const Problem &problem,
                  const std::vector<hewn_buffer_binding> &inputs,
                  const std::vector<uint8_t> &expected) {
@@ -130,13 +133,14 @@ int bind_and_run(const hewn_operator *op, const Problem &problem,
     int wrong =
         bind_operator(op, inputs.data(), uint32_t(inputs.size()), &to, 1, nullptr, bound).status;
     for (int i = 0; i < 3; i++) wrong += hewn_run(bound.get(), nullptr) != HEWN_STATUS_OK;
-    // NaNs may differ: compared element by element.
+    // NaNs may have other bits, so elements are compared one by one.
     std::vector<uint8_t> actual = problem.output.memory;
     std::memcpy(actual.data() + problem.output.offset, output.data(), output.bytes());
     return wrong + !output_equals(problem, expected, actual);
 }
 
-// 64 threads on one operator with constants; some of the work is large enough for the pool.
+// 64 threads bind and run one operator with constants. Some of the work is large enough for the
+// pool.
 TEST(Bound, SixtyFourThreadsWithConstants) {
     Random random("Bound.SixtyFourThreadsWithConstants");
     std::vector<Problem> all = problems({300}, random);

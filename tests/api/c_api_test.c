@@ -1,5 +1,5 @@
-/* A C99 program: compiled as C, linked as C, with nothing of C++. The example of hewn.h's first
- * lines, and a refused call. */
+/* A C99 program that uses the API: compiled as C, linked as C, with nothing of C++. It quantizes
+ * ten numbers, and then makes a call that must be refused. */
 #include <hewn/hewn.h>
 
 #include <stdio.h>

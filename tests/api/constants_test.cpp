@@ -1,5 +1,6 @@
-// Inputs given at compile: hewn_compile_options' constants. (All layouts and types:
-// check() has them for one problem in three.)
+// Tests of inputs that are given at compile (hewn_compile_options::constants): they are copied,
+// they are not bound again, and wrong ones are refused. check() (../support/check.h) tests all
+// layouts and types, because it gives one problem in three constants.
 #include <gtest/gtest.h>
 #include <hewn/hewn.h>
 
@@ -64,7 +65,7 @@ protected:
 
 TEST_F(ConstantsTest, AreCopied) {
     ASSERT_EQ(compiled({NONE, binding(scale_), binding(zero_point_)}).status, HEWN_STATUS_OK);
-    scale_ = 100;  // no more than memory that the operator does not look at
+    scale_ = 100;  // the operator does not read it any more
     zero_point_ = 200;
     ASSERT_EQ(executed({binding(x_), NONE, NONE}).status, HEWN_STATUS_OK);
     for (int i = 0; i < 4; i++) EXPECT_EQ(y_[i], 12 + 2 * i);
@@ -102,7 +103,7 @@ TEST_F(ConstantsTest, AreNotBoundAgain) {
 }
 
 TEST_F(ConstantsTest, WhatIsRefused) {
-    refused({NONE, binding(scale_)}, "2 bindings of constants given, 3 due");
+    refused({NONE, binding(scale_)}, "2 bindings of constants given, expected 3");
     refused({NONE, binding(scale_, 3), NONE}, "ScaleTensor: the binding has 3 bytes, 4 are needed");
     refused({NONE, binding(scale_), binding(zero_point_)},
             "ZeroPointTensor: has a binding but was absent", false);

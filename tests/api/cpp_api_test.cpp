@@ -1,4 +1,5 @@
-// hewn.hpp: that what it is given arrives at hewn.h's functions, and what they say comes back.
+// Tests of hewn.hpp: what it is given must arrive at the functions of hewn.h, and what they return
+// must come back.
 #include <hewn/hewn.hpp>
 
 #include <gtest/gtest.h>
@@ -21,6 +22,7 @@ using hewn::TensorDesc;
 
 const TensorDesc F32 = {DataType::FLOAT32, {4}}, U8 = {DataType::UINT8, {4}};
 
+// Skips a test if this build lacks a kernel that the tests use.
 class CppApi : public testing::Test {
 protected:
     void SetUp() override {
@@ -54,7 +56,8 @@ std::string message_of(Call &&call) {
     return "";
 }
 
-// Every description's members in the places of hewn.h's, with and without zero points.
+// The members of every description arrive in the right members of hewn.h's, with and without zero
+// points.
 TEST_F(CppApi, Descriptions) {
     const TensorDesc scale = TensorDesc::broadcast_scalar(DataType::FLOAT32, {4}),
                      zero_point = TensorDesc::broadcast_scalar(DataType::UINT8, {4});
@@ -85,7 +88,7 @@ TEST_F(CppApi, Descriptions) {
     const hewn::QuantizedLinearAddDesc desc = {U8,         scale, zero_point, U8, scale,
                                                zero_point, scale, zero_point, U8};
     const std::vector<uint8_t> b = {8, 8, 8, 8};
-    // (q - 1) / 2 + (8 - 3) / 4, in halves, and 10
+    // The sum is (q - 1) / 2 + (8 - 3) / 4. The output counts in halves, from 10 on.
     hewn::compile(desc).execute({q, half, {&one, 1}, b, quarter, {&three, 1}, half, {&ten, 1}},
                                 {sum});
     EXPECT_EQ(sum, (std::vector<uint8_t>{12, 14, 16, 18}));
@@ -114,7 +117,8 @@ TEST_F(CppApi, DescriptionOfSeveralOutputs) {
     EXPECT_EQ(y, (std::vector<uint8_t>{0, 100, 255, 150}));
 }
 
-// Executed and bound. The f16 quotients are ties, those of f32 are not: 1 / 0.1 * 0.35.
+// By execute and by a bound operator. The quotients in f16 are ties, those in f32 are not, such as
+// 0.35 / 0.1.
 TEST_F(CppApi, Precision) {
     const TensorDesc scale = TensorDesc::broadcast_scalar(DataType::FLOAT32, {4});
     const std::vector<float> x = {0.25f, 0.349853515625f, 0.449951171875f, 65504};
@@ -170,8 +174,8 @@ TEST_F(CppApi, ZeroPointsInBraces) {
     EXPECT_FALSE(add.output_zero_point_tensor);
 }
 
-// Above, A, B and the output are of one type, so that one in another's place would not show. Of
-// different types it is refused.
+// In the tests above A, B and the output have the same type, so it would not show if one stood in
+// another's place. With different types that is refused.
 TEST_F(CppApi, DescriptionsOfDifferentTypes) {
     for (const char *signature : {"u8_i8_u8", "u8_u8_i8"}) {
         if (runnable_variants("quantized_linear_add", signature).empty())
@@ -208,7 +212,7 @@ TEST_F(CppApi, TensorDescriptions) {
               HEWN_STATUS_INVALID_ARGUMENT);
 }
 
-// Options arrive: level, variant, executor, threads.
+// All options arrive: the level, the variant, the executor, the number of threads.
 TEST_F(CppApi, CompileOptions) {
     hewn::CompileOptions options;
     options.feature_level = hewn::FeatureLevel::LEVEL_1_0;
@@ -255,8 +259,8 @@ TEST_F(CppApi, Bindings) {
     EXPECT_EQ(sum, (std::vector<float>{-1, -1, 2, 4, 6, 8})) << "a refused call wrote";
 }
 
-// What the description says is the truth; a container, an array or a number of another type is
-// refused, bytes are not.
+// The description decides. A container, an array or a number of another type is refused, but bytes
+// are not.
 TEST_F(CppApi, TypesOfMemory) {
     const hewn::Operator add = hewn::compile(hewn::AddDesc{F32, F32, F32});
     std::vector<float> a = {1, 2, 3, 4}, sum(4, -1);
@@ -287,13 +291,13 @@ TEST_F(CppApi, TypesOfMemory) {
         add.execute({right, a}, {sum});
         EXPECT_EQ(sum, a);
     }
-    // Handed to C's functions, a binding is one of C's.
+    // A binding can be passed to C's functions.
     const hewn_buffer_binding inputs[] = {hewn::InputBinding(a), hewn::InputBinding(a)},
                               out = hewn::Binding(sum);
     EXPECT_EQ(hewn_execute(add.get(), inputs, 2, &out, 1, nullptr, nullptr), HEWN_STATUS_OK);
 }
 
-// hewn.hpp's enumerators are those of lists/operators.py.
+// The enumerators of hewn.hpp have the numbers of lists/operators.py.
 #define HEWN_TYPE(word, name, number, bits) static_assert(hewn_data_type(DataType::name) == number);
 #define HEWN_LEVEL(name, word, number) \
     static_assert(hewn_feature_level(hewn::FeatureLevel::LEVEL_##name) == number);
@@ -337,14 +341,15 @@ TEST_F(CppApi, TableOfOperators) {
     EXPECT_STREQ(table[0].tensors.at(0).name, "ATensor");
     EXPECT_EQ(table[0].tensors.size(), 3u);
     EXPECT_EQ(hewn::operators(hewn::FeatureLevel::LEVEL_1_0)[0].min_dimension_count, 4u);
-    // Compiled by the table alone.
+    // The table is enough to compile an operator.
     const hewn::TensorDesc desc = {DataType::FLOAT32, {4}};
     std::vector<float> a = {1, 2, 3, 4}, sum(4);
     hewn::compile(table[0].type, {&desc, &desc, &desc}).execute({a, a}, {sum});
     EXPECT_EQ(sum, (std::vector<float>{2, 4, 6, 8}));
 }
 
-// DirectML's own pair: sizes that divide, and no zero point, which is the middle of u8.
+// DirectML's own operators: the scale's sizes divide the input's, and an absent zero point is the
+// middle of u8.
 TEST_F(CppApi, QuantizeAndDequantize) {
     const TensorDesc f32 = {DataType::FLOAT32, {2, 4}}, u8 = {DataType::UINT8, {2, 4}},
                      scale = {DataType::FLOAT32, {2, 2}};
@@ -386,7 +391,7 @@ struct Span {  // std::span, which C++17 lacks
     size_t size() const { return count; }
 };
 
-// Arrays, views and numbers, whose bytes arrive.
+// The bytes of arrays, views and numbers arrive.
 TEST_F(CppApi, ArraysViewsAndNumbers) {
     const TensorDesc scale = TensorDesc::broadcast_scalar(DataType::FLOAT32, {4}),
                      zero_point = TensorDesc::broadcast_scalar(DataType::UINT8, {4});
@@ -425,7 +430,8 @@ TEST_F(CppApi, ArraysViewsAndNumbers) {
     EXPECT_EQ(sum, 2.0f);
 }
 
-// Rows of rows are no memory of numbers: to bind them would hand their pointers to a kernel.
+// Containers of containers have no memory of numbers: if they were bound, a kernel would get
+// pointers instead of numbers.
 static_assert(std::is_constructible_v<hewn::Binding, std::vector<float> &>);
 static_assert(std::is_constructible_v<hewn::InputBinding, const std::array<uint16_t, 4> &>);
 static_assert(!std::is_constructible_v<hewn::Binding, std::vector<std::vector<float>> &>);
@@ -461,7 +467,7 @@ TEST_F(CppApi, DeviceAndMemory) {
               HEWN_STATUS_INVALID_ARGUMENT);
 }
 
-// It would be the CPU, and pointers of a GPU's memory its own.
+// A moved-from device would be taken for the CPU, and pointers to a GPU's memory for the CPU's own.
 TEST_F(CppApi, AMovedFromDeviceIsRefused) {
     hewn::Device device;
     const hewn::Device other = std::move(device);

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""A small call takes as few instructions as it should: instructions_test.py VALGRIND SMALL_CALLS.
+"""Checks that a small call takes few instructions: instructions_test.py VALGRIND SMALL_CALLS.
 
-Counts those of a call of 16 elements by the AVX2 kernels, as Valgrind knows no AVX-512. Unlike time
-they do not depend on what else the machine does. LIMITS are what GCC 12 makes of the library, and
-a tenth: a compiler's choices, not another step in each call."""
+Counts the instructions of a call for 16 elements by the AVX2 kernels, because Valgrind does not know
+AVX-512. Unlike time, their number does not depend on what else the machine does. LIMITS are what GCC
+12 makes of the library, plus a tenth. A tenth allows for a compiler's choices, but not for another
+step in each call."""
 import os
 import re
 import subprocess
@@ -24,7 +25,7 @@ FEW, MANY = 100, 1100
 
 
 def instructions(valgrind, program, operator, how, calls):
-    """Of a process that makes so many calls."""
+    """The instructions of a process that makes this many calls."""
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(
             [valgrind, "--tool=callgrind", f"--callgrind-out-file={folder}/out", program, operator,

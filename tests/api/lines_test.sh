@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# lines_test.sh WORK CXX...: lines that a user of hewn.hpp may write compile without a warning.
-# Lines that cannot be right do not, and the compiler's message has the reason: it shows the line of
-# the header that deletes the constructor.
+# lines_test.sh WORK CXX...: checks which lines with hewn.hpp compile. Lines that a user may write
+# must compile without a warning. Lines that cannot be right must not compile, and the compiler's
+# message must give the reason. It does so by showing the line of the header that deletes the
+# constructor.
 set -euo pipefail
 work=$1
 shift
@@ -79,7 +80,7 @@ for memory in doubles wide 'wide[0]' 'std::vector<long double>(4)' \
 done
 for output in doubles wide 'wide[0]'; do bad "$type" "op.execute({x, x}, {$output});"; done
 bad "$type" 'op.execute({x, 0.5}, {x});'
-numbers='due: a container with data(), a C array, {pointer, bytes}'
+numbers='expected: a container with data(), a C array, {pointer, bytes}'
 for memory in pointer rows_of_rows bits list pointers 'std::vector<hewn::InputBinding>{}'; do
     bad "$numbers" "op.execute({x, $memory}, {x});"
 done
@@ -92,7 +93,8 @@ failed=0
 for standard in c++17 c++20; do
     "${compiler[@]}" -std=$standard "$work/good.cpp" || failed=1
     "${compiler[@]}" -std=$standard "$work/bad.cpp" 2>"$work/messages" && failed=1
-    for i in "${!bad[@]}"; do  # from the line's error to the next
+    # A line's message begins with its error and ends with the next one.
+    for i in "${!bad[@]}"; do
         message=$(awk -v line="^bad:$((i + 1)):.* error: " \
             '/ error: / { inside = $0 ~ line } inside' "$work/messages")
         [[ $message == *"${reasons[i]}"* ]] && continue

@@ -1,6 +1,7 @@
-// hewn.hpp in a program without exceptions (and without RTTI), whose other file (throwing.cpp) has
-// them. "replaced": a failing call reaches the program's own failure_handler. "abort": it writes
-// the message and aborts.
+// Tests hewn.hpp in a file without exceptions and without RTTI. The program's other file,
+// throwing.cpp, has both. The argument says how the failing call at the end must end: "replaced" in
+// the program's own failure_handler, "abort" by the default one, which writes the message and
+// aborts.
 #include <hewn/hewn.hpp>
 
 #include <csignal>

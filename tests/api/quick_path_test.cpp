@@ -1,4 +1,5 @@
-// What the CPU's device decides and only its speed tells.
+// Tests decisions of the CPU's device that results do not show, only the speed: which bindings take
+// the quick way, and whether slices are told that the output is read next.
 #include "../../runtime/cpu/operator.h"
 
 #include <gtest/gtest.h>
@@ -51,7 +52,7 @@ TEST_F(Device, UsualBindingsAreLocatedAtOnce) {
     EXPECT_TRUE(at_once({typed, b}, output)) << "of more memory than it takes";
     EXPECT_FALSE(at_once({a, b}, at(4, 32))) << "overlaps";
     EXPECT_FALSE(at_once({a, NONE}, output));
-    // What interleaves is allowed, and takes a closer look.
+    // Interleaved tensors are allowed, but it takes all checks to see that.
     ASSERT_EQ(
         compile(Description(HEWN_OPERATOR_ADD, {strided.desc(), strided.desc(), strided.desc()}),
                 nullptr, op)
@@ -82,7 +83,8 @@ TEST_F(Device, ConstantsAndAbsentTensorsAreLocatedAtOnce) {
     }
 }
 
-// What the boxes of an execution were told, by a stand-in for its kernel.
+// The number of boxes that were told that the output is read next, and of those that were not.
+// note_read_next() stands for the kernel, and counts.
 std::atomic<int> told_read_next, told_not;
 int note_read_next(hewn::BoxCall &call, halide_buffer_t *) {
     (call.output_is_read_next ? told_read_next : told_not)++;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# quotes_test.sh SOURCE: the block of C++ in README.md or docs/using.md after a sentence
-# "`examples/NAME` is the whole program:" stands in that program, line by line, whatever the
-# indentation.
+# quotes_test.sh SOURCE: checks the programs that documents quote. After a sentence "`examples/NAME`
+# is the whole program:", README.md or docs/using.md has a block of C++. The block must stand in
+# that program line by line, except for the indentation.
 set -euo pipefail
 cd "$1"
 mapfile -t names < <(sed -n 's/.*`examples\/\([a-z_]*\)` is the whole program:$/\1/p' \

@@ -1,7 +1,7 @@
-# The tests of the API, of some kernels and of the fake drivers over the runtime with
+# Tests of the API, of a few kernels and of the fake drivers, with a runtime that is built with
 # AddressSanitizer and UBSan, or with ThreadSanitizer. The tests themselves, the reference and the
-# kernels are those of this build. A sanitizer takes malloc and the threads of the whole program, so
-# that it knows the tests' memory and locks too.
+# kernels are those of this build. A sanitizer replaces malloc and the threads of the whole program,
+# so it knows the tests' memory and locks too.
 
 set(objects $<TARGET_OBJECTS:hewn_main_tests>)
 if(HEWN_HAS_GPUS)
@@ -12,7 +12,9 @@ foreach(flavour asan tsan)
     target_link_libraries(hewn_${flavour}_tests PRIVATE ${CMAKE_DL_LIBS})
 endforeach()
 
-# hewn_add_sanitized_test(<name> <flavour> <filter> [<variable>=<value>...])
+# hewn_add_sanitized_test(<name> <flavour> <filter> [<variable>=<value>...]): adds the test
+# <flavour>.<name>, which runs the tests of the filter with the sanitizer and these variables of the
+# environment.
 function(hewn_add_sanitized_test name flavour filter)
     hewn_add_test(${flavour}.${name} posix
         COMMAND hewn_${flavour}_tests --gtest_brief=1 --gtest_filter=${filter}
@@ -20,9 +22,9 @@ function(hewn_add_sanitized_test name flavour filter)
         ENVIRONMENT "ASAN_OPTIONS=allocator_may_return_null=1;OCL_ICD_VENDORS=/nowhere;${ARGN}")
 endfunction()
 
-set(exits Threads.ExitWhileOthersExecute)  # programs of their own, each as slow as all else
+set(exits Threads.ExitWhileOthersExecute)  # starts programs, each as slow as all other tests
 set(kernels)
-list(GET HEWN_BUILT_TARGETS 0 target)  # what differs between targets is not the runtime
+list(GET HEWN_BUILT_TARGETS 0 target)  # one is enough: the runtime is the same for all
 foreach(kernel IN LISTS few_kernels)
     if(kernel IN_LIST HEWN_BUILT_SIGNATURES)
         list(APPEND kernels "*Test.*/${kernel}__${target}")

@@ -1,5 +1,5 @@
-/* hewn_small_calls OPERATOR execute|run COUNT: COUNT calls of 16 elements. instructions_test.py
- * counts what they take. */
+/* hewn_small_calls OPERATOR execute|run COUNT: calls hewn_execute or hewn_run COUNT times, for 16
+ * elements. instructions_test.py counts the instructions that these calls take. */
 #include <hewn/hewn.h>
 
 #include <stdio.h>

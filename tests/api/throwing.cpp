@@ -1,5 +1,5 @@
-// The file with exceptions of no_exceptions_test.cpp: the same functions of hewn.hpp, which throw
-// here.
+// The file with exceptions of the program of no_exceptions_test.cpp. It calls the same functions of
+// hewn.hpp, which throw here.
 #include <hewn/hewn.hpp>
 
 bool throws_and_catches() {

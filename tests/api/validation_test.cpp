@@ -1,5 +1,6 @@
-// What compile accepts and refuses: every row of DirectML's tables by feature level and its
-// neighbours, every rule with its message.
+// Tests what compile accepts and refuses: all types at all feature levels, and every rule with its
+// message. What should be accepted at a level is taken from hewn_get_operator and
+// hewn_get_operator_tensor, the table of operators.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -42,7 +43,7 @@ std::string level_name(hewn_feature_level level) {
     throw std::logic_error("no feature level has the number " + std::to_string(level));
 }
 
-// ---- The table, as hewn_get_operator tells it (docs/operators.md has it a second time: operators_
+// ---- The table of operators, as hewn_get_operator tells it --------------------------------------
 
 uint32_t index_of(hewn_operator_type op) {
     for (uint32_t i = 0; i < all_operators().size(); i++) {
@@ -67,7 +68,7 @@ hewn_operator_tensor_info tensor_info_of(hewn_operator_type op, size_t tensor,
     return info;
 }
 
-// Whether a tensor may have its type (0: absent) beside the others.
+// Whether tensor `i` may have its type (0: absent), with the types of the others.
 bool type_fits(hewn_operator_type op, const Types &types, size_t i, hewn_feature_level level) {
     const hewn_operator_tensor_info info = tensor_info_of(op, i, level);
     if (types[i] == 0) return info.optional;
@@ -80,7 +81,7 @@ bool type_fits(hewn_operator_type op, const Types &types, size_t i, hewn_feature
                                is_float(types[i]) && is_float(due));
 }
 
-// Whether an operator accepts `types` of `rank` dimensions at `level`. No dimensions stand for one.
+// Whether an operator accepts `types` of `rank` dimensions at `level`. A rank of 0 counts as 1.
 bool accepted(hewn_operator_type op, const Types &types, uint32_t rank, hewn_feature_level level) {
     const hewn_operator_info info = info_of(op, level);
     if (rank == 0) rank = 1;
@@ -112,7 +113,8 @@ Outcome try_compile(hewn_operator_type op, const std::vector<std::optional<Spec>
     return compile(Description(op, std::move(descs)), &options, handle);
 }
 
-// Tensors of the given types (0: absent) and sizes; parameters of one element get sizes 1.
+// Tensors of the given types (0: absent) and sizes. Parameters that have one element get sizes of
+// 1.
 std::vector<std::optional<Spec>> tensors_of(hewn_operator_type op, const Types &types,
                                             const std::vector<int64_t> &sizes = {2, 3, 4, 5}) {
     std::vector<std::optional<Spec>> tensors;
@@ -130,10 +132,11 @@ std::string types_text(const Types &types) {
     return text;
 }
 
+// An operator as the tests know it: its names, and types that it accepts.
 struct Operator {
     hewn_operator_type op;
     const char *name;
-    Types types;  // an accepted set
+    Types types;
     std::vector<const char *> tensors;
 };
 
@@ -152,7 +155,7 @@ const Operator ADD = operator_of(HEWN_OPERATOR_ADD, "f32"),
                DEQUANTIZE_63 = operator_of(HEWN_OPERATOR_DEQUANTIZE, "u8_f32"),
                QADD = operator_of(HEWN_OPERATOR_QUANTIZED_LINEAR_ADD, "u8_i8_u8");
 
-// Each of the table, of the first types that it takes.
+// All operators of the table, each with the first types that it takes.
 const std::vector<Operator> OPERATORS = [] {
     std::vector<Operator> operators;
     for (const OperatorFacts &op : all_operators()) {
@@ -171,7 +174,7 @@ bool optional_tensor(const Operator &op, size_t i) {
     return facts(op.op).tensors[i].role == Role::zero_point;
 }
 
-// True if the message has all the words, whatever their case.
+// Whether a call had this status, and its message has all the words, whatever their case.
 testing::AssertionResult refused(const Outcome &outcome, hewn_status status,
                                  const std::vector<std::string> &words) {
     const auto lower = [](std::string text) {
@@ -197,8 +200,9 @@ constexpr hewn_status INVALID = HEWN_STATUS_INVALID_ARGUMENT, UNSUPPORTED = HEWN
 
 // ---- The tables ---------------------------------------------------------------------------------
 
-// Compares compile with those tables on one set of types, at one level. A refusal that a later
-// level would lift must name that level.
+// Compares what compile accepts with the tables, for one set of types at one level. If a later
+// level accepts the types, the status must be UNSUPPORTED. If there is a single cause, the message
+// must also name that level.
 testing::AssertionResult agrees(const Operator &op, const Types &types, uint32_t rank,
                                 hewn_feature_level level, bool single_cause) {
     const Outcome outcome =
@@ -230,7 +234,7 @@ testing::AssertionResult agrees(const Operator &op, const Types &types, uint32_t
     return testing::AssertionSuccess();
 }
 
-// All products of types at every level, at rank 4, which every table has.
+// All combinations of types, at every level and with rank 4, which every table has.
 void all_types(const Operator &op, bool zero_point) {
     for (const hewn_feature_level level : LEVELS) {
         for (const hewn_data_type a : ALL_TYPES) {
@@ -250,8 +254,8 @@ void all_types(const Operator &op, bool zero_point) {
     }
 }
 
-// The tests lay out, fill and skip by the roles that the table gives tensors: they are what
-// DirectML's names say.
+// The tests lay out, fill and skip tensors by the roles that the table gives them. These must be
+// what DirectML's names say.
 TEST(Tables, NamesFitTheRoles) {
     for (const OperatorFacts &op : all_operators()) {
         for (size_t t = 0; t < op.tensors.size(); t++) {
@@ -269,7 +273,8 @@ TEST(Tables, NamesFitTheRoles) {
     }
 }
 
-// hewn_get_operator and hewn_get_operator_tensor refuse what is not there, and touch nothing then.
+// hewn_get_operator and hewn_get_operator_tensor refuse what does not exist, and then write
+// nothing.
 TEST(Tables, RefuseWhatIsNotThere) {
     const hewn_feature_level newest = HEWN_FEATURE_LEVEL_NEWEST;
     EXPECT_EQ(hewn_operator_count(), all_operators().size());
@@ -313,8 +318,8 @@ TEST(Tables, Attributes) {
     EXPECT_EQ(info.allowed, 0);
 }
 
-// QUANTIZE_LINEAR's precision: what it may be and from which level on, and that a description of
-// the version before it, whatever is behind it, has none.
+// QUANTIZE_LINEAR's precision: its values, and the level from which on they are allowed. A
+// description of the struct's first version has none, whatever follows it in memory.
 TEST(Tables, Precision) {
     const int64_t sizes[] = {1, 1, 1, 4};
     const hewn_tensor_desc x = {sizeof x, F32, 4, sizes, nullptr, nullptr};
@@ -361,11 +366,12 @@ TEST(Tables, QuantizeTypes) { all_types(QUANTIZE_63, true); }
 TEST(Tables, DequantizeTypes) { all_types(DEQUANTIZE_63, true); }
 
 TEST(Tables, QuantizedLinearAddTypes) {
-    // Every accepted set, and each with one tensor of every type.
+    // Every set of types that is accepted, and each of them with one tensor of every other type.
     for (const hewn_feature_level level : LEVELS) {
         for (int mask = 0; mask < 128; mask++) {
             const bool wide = mask >> 6;
-            // Below 4.0 the operator's absence is told, of wide types' two causes.
+            // Below 4.0, wide types are refused for two causes. The message then tells that the
+            // operator does not exist.
             const bool one_cause = !wide || level >= HEWN_FEATURE_LEVEL_4_0;
             const auto number = [&](int bit) {
                 return mask >> bit & 1 ? (wide ? U16 : U8) : wide ? I16 : I8;
@@ -396,14 +402,14 @@ TEST(Tables, DimensionCounts) {
     }
 }
 
-// The message for one cause alone names the tensor, its type and the level that has it.
+// If there is one cause, the message names the tensor, its type and the level that has it.
 TEST(Tables, MessagesNameTheLevel) {
     EXPECT_TRUE(refused(try_compile(ADD.op, tensors_of(ADD.op, {I8, I8, I8}), 0x4100), UNSUPPORTED,
                         {"ATensor", "INT8", "5.1"}));
     EXPECT_TRUE(refused(
         try_compile(QADD.op, tensors_of(QADD.op, {U8, F32, U8, I16, F32, I16, F32, U8, U8})),
-        UNSUPPORTED, {"BTensor: INT16 beside ATensor's UINT8 is not supported", "one width"}));
-    // What no level has: what there is instead.
+        UNSUPPORTED, {"BTensor: INT16 with ATensor's UINT8 is not supported", "same width"}));
+    // If no level has a type, the message says what there is instead.
     EXPECT_TRUE(refused(
         try_compile(QUANTIZE.op, tensors_of(QUANTIZE.op, {U8, F32, U8, U8}), 0x6400), UNSUPPORTED,
         {"InputTensor: UINT8 is not supported; feature level 6.4 has FLOAT32, FLOAT16, INT32"}));
@@ -461,7 +467,8 @@ TEST(Tables, UnknownLevels) {
 
 // ---- Rules that no level lifts ------------------------------------------------------------------
 
-// Applies `change` to each tensor of each operator in turn and expects a refusal that names it.
+// Applies `change` to each tensor of each operator in turn, and expects a refusal that names the
+// tensor. `concerns` says which tensors take part.
 void each_tensor(
     const std::function<void(Spec &)> &change, hewn_status status,
     const std::vector<std::string> &words,
@@ -488,7 +495,8 @@ TEST(Rules, NegativeStride) {
         },
         INVALID,
         {"stride -5 of dimension 2 is negative", "copy the tensor (NumPy: np.ascontiguousarray)"});
-    // Also where it has no effect: in a dimension of size 1, in an empty tensor.
+    // It is also refused where it would have no effect: in a dimension of size 1, and in an empty
+    // tensor.
     EXPECT_TRUE(refused(try_compile(ADD.op, {Spec{F32, {1}, {-1}}, Spec{F32, {1}}, Spec{F32, {1}}}),
                         INVALID, {"ATensor", "stride", "negative"}));
     EXPECT_TRUE(refused(try_compile(ADD.op, {Spec{F32, {0}}, Spec{F32, {0}, {-1}}, Spec{F32, {0}}}),
@@ -513,7 +521,7 @@ TEST(Rules, RankNine) {
 
 TEST(Rules, DimensionCountsDiffer) {
     const auto pop_back = [](Spec &spec) { spec.sizes.pop_back(); };
-    // The first is what the others are compared with.
+    // The first tensor takes no part, because the others are compared with it.
     each_tensor(
         pop_back, INVALID, {"has 3 dimensions", "has 4; they must be equal", REPEATS},
         [](const Operator &op, size_t i) { return i > 0 && !facts(op.op).is_one_element(i); });
@@ -526,7 +534,8 @@ TEST(Rules, SizesDiffer) {
     each_tensor(
         [](Spec &spec) { spec.sizes[2]++; }, INVALID, {"size", REPEATS},
         [](const Operator &op, size_t i) { return i > 0 && !facts(op.op).is_one_element(i); });
-    // A scale of one element is no broadcast: DirectML wants the input's sizes and strides of 0.
+    // A scale of one element does not repeat by itself: DirectML wants the input's sizes, and
+    // strides of 0.
     EXPECT_TRUE(refused(
         try_compile(QUANTIZE.op, {Spec{F32, {4}}, Spec{F32, {1}}, Spec{U8, {4}}, Spec{U8, {4}}}),
         INVALID, {"ScaleTensor", "size", REPEATS}));
@@ -563,7 +572,8 @@ TEST(Rules, BlocksTogether) {
     };
     EXPECT_EQ(compiled({2, 3}, {2, 3}).status, HEWN_STATUS_OK);
     EXPECT_EQ(compiled({1, 3}, {2, 1}).status, HEWN_STATUS_OK);
-    EXPECT_EQ(compiled({4, 3}, {2, 3}).status, HEWN_STATUS_OK);  // one block of all is none
+    // One block of a whole dimension counts as none.
+    EXPECT_EQ(compiled({4, 3}, {2, 3}).status, HEWN_STATUS_OK);
     EXPECT_TRUE(refused(compiled({2, 3}, {2, 4}), UNSUPPORTED,
                         {"ZeroPointTensor", "block size 4 of dimension 1", "ScaleTensor's 3"}));
     EXPECT_TRUE(refused(compiled({3, 2}, {1, 2}), UNSUPPORTED,
@@ -572,7 +582,7 @@ TEST(Rules, BlocksTogether) {
                         {"ZeroPointTensor", "short in the dimensions 0 and 1"}));
 }
 
-// Parameters of QUANTIZE and DEQUANTIZE: sizes that divide the input's, or blocks of them.
+// The parameters of QUANTIZE and DEQUANTIZE have sizes that divide the input's, or blocks.
 TEST(Rules, SizesThatDivide) {
     for (const Operator &op : {QUANTIZE_63, DEQUANTIZE_63}) {
         for (const size_t i : {1, 2}) {
@@ -621,38 +631,38 @@ TEST(Rules, OneElementParameters) {
         [](Spec &spec) {
             spec.sizes = {1, 2, 1, 1};
         },
-        INVALID, {"exactly 1 element"}, parameter);
+        INVALID, {"expected 1 element"}, parameter);
     each_tensor(
         [](Spec &spec) {
             spec.sizes = {0, 1, 1, 1};
         },
-        INVALID, {"exactly 1 element"}, parameter);
+        INVALID, {"expected 1 element"}, parameter);
     const auto empty = [](Spec &spec) { spec.sizes = {0, 1, 1, 1}, spec.strides = {0, 0, 0, 0}; };
-    each_tensor(empty, INVALID, {"exactly 1 element", "is empty, and ", "Tensor is not"},
+    each_tensor(empty, INVALID, {"expected 1 element", "is empty, and ", "Tensor is not"},
                 parameter);
-    // A view of several sizes with one stride that moves.
+    // A view of several elements: one stride is not 0.
     each_tensor(
         [](Spec &spec) {
             spec.sizes = {2, 3, 4, 5}, spec.strides = {0, 0, 0, 1};
         },
-        INVALID, {"exactly 1 element"}, parameter);
-    // All-broadcast views are one element.
+        INVALID, {"expected 1 element"}, parameter);
+    // A view whose strides are all 0 has one element.
     auto tensors = tensors_of(QADD.op, QADD.types);
     for (const size_t i : {1, 2, 4, 5, 6, 7})
         tensors[i] = Spec{QADD.types[i], {2, 3, 4, 5}, std::vector<int64_t>(4, 0)};
     EXPECT_EQ(try_compile(QADD.op, tensors).status, HEWN_STATUS_OK);
-    // Strides of dimensions of size 1 mean nothing.
+    // Strides of dimensions of size 1 have no effect.
     tensors[1] = Spec{F32, {1, 1, 1, 1}, {7, 0, 3, 1}};
     EXPECT_EQ(try_compile(QADD.op, tensors).status, HEWN_STATUS_OK);
     tensors[1] = Spec{F32, {2, 1, 4, 1}, {0, 5, 0, 7}};
     EXPECT_EQ(try_compile(QADD.op, tensors).status, HEWN_STATUS_OK);
     tensors[1] = Spec{F32, {2, 1, 4, 1}, {0, 5, 1, 7}};
     EXPECT_TRUE(
-        refused(try_compile(QADD.op, tensors), INVALID, {"AScaleTensor", "exactly 1 element"}));
+        refused(try_compile(QADD.op, tensors), INVALID, {"AScaleTensor", "expected 1 element"}));
     tensors[1] = Spec{F32, {0, 1, 4, 1}, {0, 5, 0, 7}};  // empty, and A is not
     EXPECT_TRUE(
-        refused(try_compile(QADD.op, tensors), INVALID, {"AScaleTensor", "exactly 1 element"}));
-    // Of an empty A such a view is empty too.
+        refused(try_compile(QADD.op, tensors), INVALID, {"AScaleTensor", "expected 1 element"}));
+    // If A is empty, such a view is empty too.
     tensors = tensors_of(QADD.op, QADD.types, {0, 4});
     for (const size_t i : {1, 2, 4, 5, 6, 7}) tensors[i] = Spec{QADD.types[i], {0, 4}, {0, 0}};
     EXPECT_EQ(try_compile(QADD.op, tensors).status, HEWN_STATUS_OK);
@@ -672,14 +682,15 @@ TEST(Rules, TypesThatMustAgree) {
                 INVALID, {"OutputTensor", "FLOAT32"}));
     EXPECT_TRUE(refused(try_compile(QUANTIZE.op, tensors_of(QUANTIZE.op, {F32, U8, U8, U8})),
                         INVALID, {"ScaleTensor", "FLOAT32"}));
-    // Mixed floats are hewn's.
+    // f16 together with f32 needs the level hewn.
     for (const hewn_data_type x : {F32, I32})
-        EXPECT_TRUE(refused(
-            try_compile(QUANTIZE.op, tensors_of(QUANTIZE.op, {x, F16, U8, U8}), 0x6400),
-            UNSUPPORTED, {"ScaleTensor: FLOAT16 where FLOAT32 is due needs feature level hewn"}));
+        EXPECT_TRUE(
+            refused(try_compile(QUANTIZE.op, tensors_of(QUANTIZE.op, {x, F16, U8, U8}), 0x6400),
+                    UNSUPPORTED,
+                    {"ScaleTensor: FLOAT16 where FLOAT32 is expected needs feature level hewn"}));
     EXPECT_TRUE(refused(
         try_compile(DEQUANTIZE.op, tensors_of(DEQUANTIZE.op, {U8, F16, U8, F32}), 0x6400),
-        UNSUPPORTED, {"OutputTensor: FLOAT32 where FLOAT16 is due needs feature level hewn"}));
+        UNSUPPORTED, {"OutputTensor: FLOAT32 where FLOAT16 is expected needs feature level hewn"}));
     EXPECT_TRUE(refused(try_compile(QUANTIZE.op, tensors_of(QUANTIZE.op, {F32, F32, I8, U8})),
                         INVALID, {"ZeroPointTensor", "type"}));
     EXPECT_TRUE(refused(try_compile(DEQUANTIZE.op, tensors_of(DEQUANTIZE.op, {U8, F32, I8, F32})),
@@ -718,11 +729,11 @@ TEST(Rules, Overflow) {
             spec.sizes = {2, 3, 4, 5}, spec.strides = {INT64_MAX / 2, INT64_MAX / 4, 5, 1};
         },
         INVALID, {"overflow"});
-    // More elements than 63 bits count, though all broadcast.
+    // There are more elements than 63 bits can count, although the inputs broadcast.
     EXPECT_TRUE(refused(try_compile(ADD.op, {Spec{F32, {BIG, BIG}, {0, 0}},
                                              Spec{F32, {BIG, BIG}, {0, 0}}, Spec{F32, {BIG, BIG}}}),
                         INVALID, {"ATensor", "overflow"}));
-    // Four steps that together wrap around to 0, and more bytes of elements than 63 bits count.
+    // Four steps that together wrap around to 0. And more bytes of elements than 63 bits can count.
     constexpr int64_t QUARTER = int64_t(1) << 62;
     EXPECT_TRUE(
         refused(try_compile(ADD.op, {Spec{I8, {5}, {QUARTER}}, Spec{I8, {5}}, Spec{I8, {5}}}),
@@ -730,19 +741,19 @@ TEST(Rules, Overflow) {
     EXPECT_TRUE(refused(try_compile(ADD.op, {Spec{F32, {QUARTER}, {0}}, Spec{F32, {QUARTER}, {0}},
                                              Spec{F32, {QUARTER}}}),
                         INVALID, {"ATensor", "overflow"}));
-    // In bytes only.
+    // An overflow of the bytes, but not of the elements.
     EXPECT_TRUE(refused(
         try_compile(ADD.op, {Spec{F32, {2}, {INT64_MAX / 4 + 1}}, Spec{F32, {2}}, Spec{F32, {2}}}),
         INVALID, {"ATensor", "overflow"}));
-    // The largest stride that does not overflow, and the next: the last element's offset has 63
-    // bits, the bytes up to it do not.
+    // The largest stride that does not overflow, and the next one. With it, the offset of the last
+    // element still has 63 bits, but the number of bytes does not.
     EXPECT_EQ(
         try_compile(ADD.op, {Spec{I8, {2}, {INT64_MAX - 1}}, Spec{I8, {2}}, Spec{I8, {2}}}).status,
         HEWN_STATUS_OK);
     EXPECT_TRUE(
         refused(try_compile(ADD.op, {Spec{I8, {2}, {INT64_MAX}}, Spec{I8, {2}}, Spec{I8, {2}}}),
                 INVALID, {"ATensor", "overflow"}));
-    // Strides of dimensions of size 1 take no part, nor do an empty tensor's.
+    // Strides of dimensions of size 1 do not count, and neither do those of an empty tensor.
     EXPECT_EQ(try_compile(ADD.op,
                           {Spec{F32, {1, 4}, {INT64_MAX, 1}}, Spec{F32, {1, 4}}, Spec{F32, {1, 4}}})
                   .status,
@@ -753,8 +764,8 @@ TEST(Rules, Overflow) {
               HEWN_STATUS_OK);
 }
 
-// The largest tensors of some shapes are planned for; a sanitizer (the 32-bit tests have one) tells
-// of what overflows.
+// The largest tensors of some shapes can be planned. A sanitizer, which the 32-bit tests have,
+// reports a computation that overflows.
 TEST(Rules, LargestTensors) {
     for (const std::vector<int64_t> &shape : std::vector<std::vector<int64_t>>{{1},
                                                                                {1, 2},
@@ -765,13 +776,13 @@ TEST(Rules, LargestTensors) {
                                                                                {1 << 20, 1},
                                                                                {1 << 30, 1, 1},
                                                                                {1, 3, 1 << 20}}) {
-        const auto sizes_of =
-            [&](int64_t elements) {  // the first dimension of 1 takes what the others leave
-                std::vector<int64_t> sizes = shape;
-                for (const int64_t size : shape) elements /= size;
-                *std::find(sizes.begin(), sizes.end(), 1) = elements;
-                return sizes;
-            };
+        // The first dimension of size 1 gets the elements that the others leave.
+        const auto sizes_of = [&](int64_t elements) {
+            std::vector<int64_t> sizes = shape;
+            for (const int64_t size : shape) elements /= size;
+            *std::find(sizes.begin(), sizes.end(), 1) = elements;
+            return sizes;
+        };
         const auto transposed = [](const std::vector<int64_t> &sizes) {
             std::vector<int64_t> strides(sizes.size(), 1);
             for (size_t d = 1; d < sizes.size(); d++) strides[d] = strides[d - 1] * sizes[d - 1];
@@ -816,10 +827,10 @@ TEST(Rules, OutputStridesThatOverlap) {
                  {{3, 4}, {3, 1}},  // rows that meet
                  {{3, 4}, {2, 2}},
                  {{2, 3, 4}, {12, 4, 2}},  // the inner two collide
-                 {{2, 2, 2},
-                  {3, 2, 1}},  // each is more than the one before, not than all before together
-                 {{3, 4},
-                  {2, 3}},  // distinct for some sizes, but not provably: 2 <= span of neither
+                 // Each stride exceeds the one before, but not all before it together.
+                 {{2, 2, 2}, {3, 2, 1}},
+                 // The elements are distinct, but the rule does not prove it.
+                 {{3, 4}, {2, 3}},
                  {{4, 3}, {3, 4}}}) {
             EXPECT_TRUE(refused(with_output(op, sizes, strides), INVALID,
                                 {"OutputTensor", "stride", "overlap"}))
@@ -882,6 +893,7 @@ TEST(Rules, NullTensors) {
     }
 }
 
+// Calls hewn_compile with structs that a test changes.
 class RawCompile : public testing::Test {
 protected:
     Outcome run(const hewn_operator_desc *operator_desc,
@@ -927,7 +939,7 @@ TEST_F(RawCompile, NullErrorIsAllowed) {
     EXPECT_EQ(op, nullptr);
 }
 
-// An error of another struct_size is not written.
+// An error whose struct_size is too small is not written.
 TEST_F(RawCompile, ErrorOfUnknownSizeIsUntouched) {
     hewn_error error;
     std::memset(&error, SENTINEL, sizeof error);
@@ -947,15 +959,15 @@ TEST_F(RawCompile, StructSizes) {
     add.struct_size--;
     EXPECT_TRUE(refused(run(), INVALID, {"ADD", "struct_size"}));
     add.struct_size++;
-    tensor.struct_size =
-        offsetof(hewn_tensor_desc, block_sizes) - 1;  // less than the first version's
+    // Smaller than the first version of hewn_tensor_desc.
+    tensor.struct_size = offsetof(hewn_tensor_desc, block_sizes) - 1;
     EXPECT_TRUE(refused(run(), INVALID, {"ATensor", "struct_size"}));
     tensor.struct_size = sizeof tensor;
-    options.struct_size =
-        offsetof(hewn_compile_options, constants) - 1;  // less than the first version's
+    // Smaller than the first version of hewn_compile_options.
+    options.struct_size = offsetof(hewn_compile_options, constants) - 1;
     EXPECT_TRUE(refused(run(&operator_desc, &options), INVALID, {"struct_size"}));
     options.struct_size = sizeof options;
-    // Larger ones come from callers built with a later header.
+    // Larger structs come from callers that were built with a later header.
     operator_desc.struct_size += 8;
     add.struct_size += 8;
     tensor.struct_size += 8;
@@ -963,7 +975,8 @@ TEST_F(RawCompile, StructSizes) {
     EXPECT_EQ(run(&operator_desc, &options).status, HEWN_STATUS_OK);
 }
 
-// A struct of a later header: this library's, and members that it knows nothing of.
+// A struct of a later header: the one that this library knows, and more members. Expects that these
+// are not written.
 template<class Struct>
 struct Later {
     Struct known = {};
@@ -1060,7 +1073,8 @@ TEST(TensorSize, IsTheSpanInBytes) {
     EXPECT_EQ(bytes({I2, {9}}), 3u);
     EXPECT_EQ(bytes({I2, {INT64_MAX}}), uint64_t(INT64_MAX) / 4 + 1);
     EXPECT_EQ(bytes({F64, {2}}), 16u);  // known, though no operator takes it
-    // Of 2 x 3 blocks, packed and not; of one; and a description of the first version, without any.
+    // 2 x 3 blocks, contiguous and not; a single block; an empty tensor; and a description of the
+    // first version, which has no blocks.
     EXPECT_EQ(bytes({F32, {4, 5}, {}, {2, 2}}), 6u * 4);
     EXPECT_EQ(bytes({F32, {4, 5}, {10, 2}, {2, 2}}), (10u + 2 * 2 + 1) * 4);
     EXPECT_EQ(bytes({F32, {4, 5}, {10, 2}, {INT64_MAX, 5}}), 4u);

@@ -1,4 +1,4 @@
-# The benchmarks: what they refuse and report. No test is timed.
+# Tests of the benchmarks: what they refuse and report. No test measures time.
 
 if(NOT native_linux)
     return()

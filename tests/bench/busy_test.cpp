@@ -1,4 +1,4 @@
-// bench/run.sh --busy: the neighbour on the core's other CPU.
+// Tests of bench/run.sh --busy, which keeps the other CPU of the core busy.
 #include "../../bench/core/busy.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""gate_test.py SOURCE: bench/report/gate.py's verdict on reports: good, bad, noisy, wrong ones."""
+"""Tests the verdict of bench/report/gate.py on good, bad, noisy and wrong reports: gate_test.py
+SOURCE"""
 import json
 import pathlib
 import subprocess
@@ -15,7 +16,7 @@ def row(median, low, high, elements=4096, peer="baseline"):
 
 class GateTest(unittest.TestCase):
     def gate(self, *reports):
-        """Exit status and output for reports, each a list of rows."""
+        """The exit status and the output for reports, each of which is a list of rows."""
         with tempfile.TemporaryDirectory() as folder:
             paths = [pathlib.Path(folder) / f"{i}.json" for i in range(len(reports))]
             for path, rows in zip(paths, reports):
@@ -35,7 +36,7 @@ class GateTest(unittest.TestCase):
 
     def test_noisy(self):
         for first, second in [((0.8, 0.5, 1.1), (0.8, 0.5, 1.1)),  # a wide interval
-                              ((0.9, 0.88, 0.92), (1.0, 0.99, 1.01)),  # slower in one run alone
+                              ((0.9, 0.88, 0.92), (1.0, 0.99, 1.01)),  # slower in only one run
                               ((0.98, 0.975, 0.985), (0.98, 0.975, 0.985))]:  # within the noise
             self.assertEqual(self.gate([row(*first)], [row(*second)])[0], 0)
 

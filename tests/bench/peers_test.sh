@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# What bench/peers.sh refuses, and what it prints, by source trees that only look like the peers':
+# Checks what bench/peers.sh refuses and prints, with source trees that only look like the peers':
 # peers_test.sh SOURCE SCRATCH-FOLDER
 set -euo pipefail
 source=$1 scratch=$2
 failed=0
 rm -rf "$scratch" && mkdir -p "$scratch"/{bench,scripts}
-# What it builds goes below its own root.
+# bench/peers.sh builds below its own root.
 cp "$source/bench/peers.sh" "$scratch/bench"
 ln -s "$source/.venv" "$scratch/.venv"
 ln -s /bin/true "$scratch/scripts/setup.sh"
 
-# check STATUS TEXT ARGUMENT...: exit status and a part of the output.
+# check STATUS TEXT ARGUMENT...: checks the exit status and a part of the output.
 check() {
     local output status=0
     output=$("$scratch/bench/peers.sh" "${@:3}" 2>&1) || status=$?
@@ -20,7 +20,7 @@ check() {
     fi
 }
 
-# fake NAME HEADER CMAKE-CODE
+# fake NAME HEADER CMAKE-CODE: makes a source tree.
 fake() {
     mkdir -p "$(dirname "$scratch/$1/$2")"
     touch "$scratch/$1/$2"
@@ -53,7 +53,7 @@ if [[ $(uname -m) == x86_64 ]]; then
     ar rc xnnpack/libxnnpack-microkernels-prod.a kernels.o
     echo 'install(FILES libxnnpack-microkernels-prod.a DESTINATION lib)' >>xnnpack/CMakeLists.txt
     check 0 "bench/run.sh --xnnpack-prefix" fxdiv xnnpack cpuinfo pthreadpool
-    # Not the revision of the repository that the scratch folder lies in.
+    # The version must not be the revision of the repository that has the scratch folder in it.
     grep -qx "of xnnpack, by $CC, with AVX512-FP16" build/peers/xnnpack/version ||
         { echo "FAILED  with: $(<build/peers/xnnpack/version)" && failed=1; }
     grep -q "^CMAKE_CXX_COMPILER:.*/g++$" build/peers/xnnpack-build/CMakeCache.txt ||

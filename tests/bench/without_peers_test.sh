@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The benchmark on a machine that has none of the peers: it configures, builds and names each with
-# what to install; it runs only if it is told to do without them.
+# Checks the benchmark on a machine that has none of the peers. It must configure, build, and name
+# each peer with what to install. It must run only if it is told to do without them.
+#
 #     without_peers_test.sh CMAKE SOURCE SCRATCH-FOLDER CC CXX HALIDE-INCLUDE-DIR GENERATOR
 #         MAKE-PROGRAM HEWN_GENERATORS
 set -euo pipefail
@@ -15,7 +16,8 @@ fail() {
     [[ ! -f $log ]] || tail -40 "$log"
     exit 1
 }
-# configure OPTION...: where neither headers of the system nor Google Benchmark are found.
+# configure OPTION...: configures so that neither the system's headers nor Google Benchmark are
+# found.
 configure() {
     "$cmake" -S "$source" -B "$scratch/build" -G "$generator" -DCMAKE_MAKE_PROGRAM="$make" \
         -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_COMPILER="$cc" -DCMAKE_CXX_COMPILER="$cxx" \
@@ -25,7 +27,8 @@ configure() {
         "-DCMAKE_IGNORE_PATH=$hidden" -DCMAKE_DISABLE_FIND_PACKAGE_benchmark=ON "$@" >"$log" 2>&1
 }
 hidden="/usr/include;/usr/include/$("$cc" -print-multiarch);/usr/local/include"
-# says WHAT WHY: the configuration left it out, and why; without line ends.
+# says WHAT WHY: checks that the configuration left WHAT out for this reason. Ends of lines do not
+# matter.
 says() {
     tr -s '[:space:]' ' ' <"$log" | grep -qF "Benchmark: $1 is left out: $2" ||
         fail "$1 is not left out with '$2'"

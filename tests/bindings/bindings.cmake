@@ -10,6 +10,8 @@ if(HEWN_OBJECT_FORMAT STREQUAL "WASM")
         PROPERTIES SKIP_RETURN_CODE 77 COST 20)
     hewn_add_test(web.types main COMMAND ${PROJECT_SOURCE_DIR}/bindings/web/test.sh
         ${PROJECT_BINARY_DIR} ${PROJECT_BINARY_DIR}/web-types types PROPERTIES SKIP_RETURN_CODE 77)
+    hewn_add_test(web.bundle main COMMAND ${PROJECT_SOURCE_DIR}/bindings/web/test.sh
+        ${PROJECT_BINARY_DIR} ${PROJECT_BINARY_DIR}/web-bundle bundle PROPERTIES SKIP_RETURN_CODE 77)
     return()
 endif()
 if(native_linux)

@@ -1,5 +1,5 @@
-// CUDA's devices on fake_cuda.c, which computes nothing: what is launched, the caller's own
-// contexts and streams, lifetimes, calls that fail.
+// Tests of CUDA devices on fake_cuda.c, which computes nothing: what is launched, the program's own
+// contexts and streams, lifetimes, and calls that fail. `Cuda.Graph` can also run on a real card.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -14,15 +14,15 @@
 namespace hewn_test {
 namespace {
 
-// "cuda_sm75": compute capability 7.5
+// Returns "compute capability 7.5" for the target "cuda_sm75".
 std::string capability_of(const std::string &target) {
     const std::string digits = target.substr(target.size() - 2);
     return "compute capability " + digits.substr(0, 1) + "." + digits.substr(1);
 }
 
-// What the least of this build's targets asks for.
+// The capability that this build's CUDA target of lowest priority needs.
 std::string least_capability() {
-    for (const hewn_target_info &target : targets()) {  // in ascending rank
+    for (const hewn_target_info &target : targets()) {  // in ascending priority
         if (target.device == HEWN_DEVICE_CUDA) return capability_of(target.name);
     }
     return "no target";
@@ -30,8 +30,8 @@ std::string least_capability() {
 
 class FakeCuda : public testing::Test {
 protected:
-    static constexpr uintptr_t PRIMARY_CONTEXT = 0x1000,
-                               OWN_CONTEXT = 0x2000;  // the fake driver's, of device 0
+    // The contexts of device 0 in the fake driver.
+    static constexpr uintptr_t PRIMARY_CONTEXT = 0x1000, OWN_CONTEXT = 0x2000;
     void *driver_ = nullptr;
     template<class T>
     T &variable(const char *name) {
@@ -53,8 +53,9 @@ protected:
                 EXPECT_EQ(variable<int>(count), 0) << count;
         }
     }
-    // The launches of an operator of such tensors, the inputs before the outputs, whose scratch
-    // memory it gives back.
+    // Compiles an operator for these tensors, inputs before outputs, and executes it both directly
+    // and bound. Returns the number of launches of one run. The operator must give back its scratch
+    // memory.
     int launches_of(hewn_device *device, hewn_operator_type type,
                     const std::vector<Tensor *> &inputs, const std::vector<Tensor *> &outputs) {
         const int memory = variable<int>("fake_memory");
@@ -70,10 +71,10 @@ protected:
             EXPECT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
         }
         op.reset();
-        EXPECT_LE(variable<int>("fake_memory"), memory + 1);  // the test's own, which is kept
+        EXPECT_LE(variable<int>("fake_memory"), memory + 1);  // 1: the tests' own, which is kept
         return variable<int>("fake_launches");
     }
-    // A device in the program's own context.
+    // Makes a device from the program's own context.
     static Outcome create(uintptr_t context, void *stream, DevicePtr &device) {
         const hewn_cuda_device_desc desc = {
             sizeof desc, reinterpret_cast<void *>(context), stream, nullptr, nullptr, nullptr};
@@ -101,7 +102,7 @@ TEST_F(FakeCuda, Devices) {
     for (const hewn_target_info &target : targets())
         EXPECT_TRUE(target.device != HEWN_DEVICE_CUDA || target.supported)
             << target.name << ": the first device has it";
-    // Any device is one that has what kernels need.
+    // HEWN_ANY_DEVICE takes a device that has what kernels need.
     setenv("FAKE_CUDA", "old first device", 1);
     DevicePtr device;
     EXPECT_EQ(open(HEWN_DEVICE_CUDA, 0, device).status, HEWN_STATUS_NO_DEVICE);
@@ -109,7 +110,8 @@ TEST_F(FakeCuda, Devices) {
     EXPECT_EQ(outcome.status, HEWN_STATUS_OK) << outcome;
 }
 
-// The best variant for each device, its launches and its arguments.
+// The variant that is chosen for each device, how many launches an execution makes, and their
+// arguments.
 TEST_F(FakeCuda, Launches) {
     int &launches = variable<int>("fake_launches"), &modules = variable<int>("fake_modules"),
         &contexts = variable<int>("fake_contexts"), &memory_count = variable<int>("fake_memory"),
@@ -129,7 +131,7 @@ TEST_F(FakeCuda, Launches) {
             EXPECT_EQ(modules, 2) << "dense and strided, loaded once";
             const uint64_t bytes = (4096 + 3) * 4;
             launches = synchronizations = 0;
-            // Aligned: whole steps, then what is left over.
+            // If all is aligned, one launch computes whole steps and another one the rest.
             ASSERT_EQ(
                 sum.run(at(memory, 0, bytes), at(memory, 65536, bytes), at(memory, 131072, bytes))
                     .status,
@@ -141,7 +143,8 @@ TEST_F(FakeCuda, Launches) {
                 EXPECT_TRUE(pointers[0] == base + offset || pointers[1] == base + offset ||
                             pointers[2] == base + offset)
                     << offset;
-            // Misaligned, any tensor by less than 16 bytes: one launch, whatever the layout.
+            // If any tensor is misaligned, even by less than 16 bytes, one launch computes all
+            // elements, one per thread.
             for (const uint64_t offset : {4, 8}) {
                 for (int t = 0; t < 3; t++) {
                     launches = 0;
@@ -156,7 +159,7 @@ TEST_F(FakeCuda, Launches) {
                 }
             }
             EXPECT_NE(std::string(kernel).find("kernel"), std::string::npos);
-            // Overlap is known by the address alone.
+            // The addresses show that tensors overlap.
             EXPECT_EQ(sum.run(at(memory, 4, bytes), at(memory, 65536, bytes), at(memory, 0, bytes))
                           .status,
                       HEWN_STATUS_INVALID_BINDING);
@@ -185,8 +188,8 @@ TEST_F(FakeCuda, Launches) {
     }
 }
 
-// Which layouts go by steps: a thread for each 4 of these elements, and for each one of what is
-// left over.
+// Which layouts are computed by steps. A thread then computes 4 elements (16 bytes of f32), and a
+// second launch computes the elements that are left over, one per thread.
 TEST_F(FakeCuda, Steps) {
     DevicePtr device;
     void *memory = nullptr;
@@ -194,7 +197,7 @@ TEST_F(FakeCuda, Steps) {
     ASSERT_EQ(hewn_allocate(device.get(), 1 << 20, &memory, nullptr), HEWN_STATUS_OK);
     struct Launches {
         int count;
-        unsigned blocks;  // of the last one
+        unsigned blocks;  // of the last launch
 
         bool operator==(const Launches &other) const {
             return count == other.count && blocks == other.blocks;
@@ -222,25 +225,27 @@ TEST_F(FakeCuda, Steps) {
         return Launches{variable<int>("fake_launches"), variable<unsigned>("fake_grid")};
     };
     constexpr unsigned THREADS = 256;
-    // A scale a row, a column, and for each of three.
+    // One scale for each row, for each column, and for each of three channels.
     const Launches steps = {1, 64 * 1024 / 4 / THREADS}, each = {1, 64 * 1024 / THREADS};
     EXPECT_EQ(quantize({64, 1024}, {1024, 1}, {1, 0}, {1024, 1}), steps);
     EXPECT_EQ(quantize({64, 1024}, {1024, 1}, {0, 1}, {1024, 1}), steps);
     EXPECT_EQ(quantize({4 * THREADS, 3}, {3, 1}, {0, 1}, {3, 1}), (Launches{1, 3}));
     EXPECT_EQ(quantize({4 * THREADS + 3, 3}, {3, 1}, {0, 1}, {3, 1}), (Launches{2, 1}));
-    // Rows apart, of whole steps and not; rows that do not begin at steps; more dimensions.
+    // Rows with gaps between them: rows that are whole steps, rows that are not, and rows that
+    // begin between steps. Then more dimensions.
     EXPECT_EQ(quantize({64, 1024}, {1088, 1}, {0, 0}, {1028, 1}), steps);
     EXPECT_EQ(quantize({128, 510}, {512, 1}, {0, 0}, {516, 1}), (Launches{1, 255}));
     EXPECT_EQ(quantize({64, 1024}, {1025, 1}, {0, 0}, {1024, 1}), each);
     EXPECT_EQ(
         quantize({4, 2, 8, 1024}, {30000, 9000, 1028, 1}, {1, 0, 1, 0}, {30000, 9000, 1028, 1}),
         each);
-    // The input lies otherwise than the output.
+    // The input is transposed and the output is not.
     EXPECT_EQ(quantize({1024, 64}, {1, 1024}, {0, 0}, {64, 1}), each);
     hewn_deallocate(device.get(), memory);
 }
 
-// A target's name applies to every operator: what it leaves to the ones below it, they run.
+// A target that is forced by name applies to every operator. If an operator has no variant for that
+// target, the variant for the next lower target runs.
 TEST_F(FakeCuda, ForcedTargets) {
     const Tensor tensor(HEWN_DATA_TYPE_FLOAT32, {4});
     const hewn_tensor_desc desc = tensor.desc();
@@ -260,7 +265,8 @@ TEST_F(FakeCuda, ForcedTargets) {
         << outcome;
 }
 
-// The range, the scale, the zero point, the output; f16 is widened before.
+// Four launches: the range, the scale, the zero point, the output. An f16 input takes one more
+// launch before them, which widens it to f32.
 TEST_F(FakeCuda, DynamicQuantization) {
     if (!find_variant("dynamic_quantize_linear_f32_u8__cuda_sm75"))
         GTEST_SKIP() << "a build without the kernel";
@@ -278,8 +284,8 @@ TEST_F(FakeCuda, DynamicQuantization) {
     EXPECT_EQ(launches(HEWN_DATA_TYPE_FLOAT16, 0), 2);
 }
 
-// Packed types, and floats of two types: a launch more for each such tensor, two for a packed
-// output with gaps.
+// Tensors of sub-byte types, and f16 tensors next to f32 ones: each such tensor takes one more
+// launch, which converts it. A sub-byte output with gaps takes two more launches instead of one.
 TEST_F(FakeCuda, ConvertedTypes) {
     if (!find_variant("dequantize_linear_i8_f32__cuda_sm75") ||
         !find_variant("quantize_linear_f32_u8__cuda_sm75"))
@@ -302,7 +308,7 @@ TEST_F(FakeCuda, ConvertedTypes) {
     EXPECT_EQ(launches(HEWN_OPERATOR_QUANTIZE_LINEAR, {f32, f32, u2, u2}, {3}), 4);
 }
 
-// Sums of scratch memory that would overflow.
+// Compile refuses tensors whose scratch memory would have a size that overflows.
 TEST_F(FakeCuda, HugeScratch) {
     if (!find_variant("quantize_linear_f32_u8__cuda_sm75"))
         GTEST_SKIP() << "a build without the kernel";
@@ -323,7 +329,8 @@ TEST_F(FakeCuda, HugeScratch) {
     EXPECT_TRUE(says(outcome, "no device has the memory to convert such tensors")) << outcome;
 }
 
-// The quotients, whose operands are converted before.
+// A `precision` takes one more pass, which computes the quotients. Operands of other types are
+// converted before that pass.
 TEST_F(FakeCuda, Precision) {
     if (!find_variant("quantize_linear_f32_u8__cuda_sm75"))
         GTEST_SKIP() << "a build without the kernel";
@@ -348,7 +355,8 @@ TEST_F(FakeCuda, Precision) {
     EXPECT_GE(launches(HEWN_DATA_TYPE_FLOAT16, HEWN_DATA_TYPE_FLOAT16), 4);
 }
 
-// Every variant's kernels are found in its PTX and get every argument, in every layout.
+// The PTX of every variant contains its kernels, and a launch passes every argument, in every
+// layout.
 TEST_F(FakeCuda, EveryKernel) {
     int &launches = variable<int>("fake_launches");
     DevicePtr device;
@@ -368,15 +376,15 @@ TEST_F(FakeCuda, EveryKernel) {
             launches = 0;
             outcome = execute(op.get(), problem, nullptr, device.get());
             ASSERT_EQ(outcome.status, HEWN_STATUS_OK) << variant.name << ": " << outcome;
-            // Two for a part; a short last block is a part of its own.
+            // Two launches for a part. A short last block is a part of its own.
             EXPECT_LE(launches, problem.block_sizes().empty() ? 2 : 4);
             EXPECT_EQ(launches > 0, element_count(problem.output.sizes) > 0);
         }
     }
 }
 
-// Beyond 2^30 elements, and strides beyond 2^31: several launches, none of which the 32-bit indices
-// leave.
+// Tensors of 2^30 elements and more, and strides of 2^32, take several launches, so that each
+// launch's indices fit in 32 bits.
 TEST_F(FakeCuda, Huge) {
     int &launches = variable<int>("fake_launches");
     DevicePtr device;
@@ -391,7 +399,7 @@ TEST_F(FakeCuda, Huge) {
         const Description description(HEWN_OPERATOR_ADD, {desc, desc, desc});
         OperatorPtr op;
         EXPECT_EQ(compile(description, nullptr, op, device.get()).status, HEWN_STATUS_OK);
-        // Addresses that nobody follows.
+        // Addresses without memory: the fake driver does not access them.
         const auto memory = [](uint64_t address) {
             return reinterpret_cast<void *>(uintptr_t(address));
         };
@@ -415,7 +423,8 @@ TEST_F(FakeCuda, Huge) {
               1);
 }
 
-// The most elements that a tensor can have, in place: their first launch, which fails.
+// The most elements that a tensor can have, in place. The first launch fails on purpose, because
+// there would be too many.
 TEST_F(FakeCuda, Largest) {
     DevicePtr device;
     ASSERT_EQ(open(HEWN_DEVICE_CUDA, 0, device).status, HEWN_STATUS_OK);
@@ -435,7 +444,8 @@ TEST_F(FakeCuda, Largest) {
     EXPECT_EQ(variable<unsigned>("fake_grid") * variable<unsigned>("fake_block"), (1u << 29) / 16);
 }
 
-// Two devices at a time: each one's objects are used in its own context, and given back there.
+// Two devices at the same time: the objects of each device are used and given back in that device's
+// own context.
 TEST_F(FakeCuda, TwoDevices) {
     DevicePtr devices[2];
     void *memory[2] = {};
@@ -458,7 +468,7 @@ TEST_F(FakeCuda, TwoDevices) {
         << "the other device's context was given back";
 }
 
-// Copies go to the device's stream, and have happened when the call returns.
+// Copies use the device's stream, and have happened when the call returns.
 TEST_F(FakeCuda, Copies) {
     int stream = 0;
     for (void *const of_device : {static_cast<void *>(nullptr), static_cast<void *>(&stream)}) {
@@ -511,8 +521,8 @@ TEST_F(FakeCuda, OwnContextAndStream) {
     hewn_deallocate(device.get(), memory);
 }
 
-// A GPU that reads the program's memory as it is: what the driver does not know is no mistake
-// there.
+// On a GPU that can access the program's pageable memory, an address that the driver does not know
+// is not an error.
 TEST_F(FakeCuda, PageableMemory) {
     float a[64] = {}, b[64] = {}, c[64];
     for (const auto &[mode, status] : {std::pair("host pointers", HEWN_STATUS_INVALID_BINDING),
@@ -527,8 +537,8 @@ TEST_F(FakeCuda, PageableMemory) {
     }
 }
 
-// A context that is not to be entered: every function says so, and asks the driver for nothing in
-// the one that is current.
+// If the device's context cannot be entered, every function returns an error and calls no function
+// of the driver in the context that happens to be current.
 TEST_F(FakeCuda, LostContext) {
     DevicePtr device;
     ASSERT_EQ(open(HEWN_DEVICE_CUDA, 0, device).status, HEWN_STATUS_OK);
@@ -625,7 +635,7 @@ struct WithConstants {
                                    {x.desc(), scale.desc(), zero_point.desc(), y.desc()}),
                        &options, op, device);
     }
-    // To memory that holds the input and, from byte 64 on, the output.
+    // Binds the operator to memory that holds the input and, from byte 64 on, the output.
     Outcome bound(void *memory, BoundOperatorPtr &result) const {
         const hewn_buffer_binding inputs[] = {at(memory, 0, 16), at(nullptr, 0, 0),
                                               at(nullptr, 0, 0)},
@@ -634,8 +644,8 @@ struct WithConstants {
     }
 };
 
-// Constants are in memory of the device's, which the operator gives back, also where something
-// fails on the way.
+// Constants are in the device's memory, which the operator gives back, even if its compilation
+// fails.
 TEST_F(FakeCuda, Constants) {
     DevicePtr device;
     ASSERT_EQ(open(HEWN_DEVICE_CUDA, 0, device).status, HEWN_STATUS_OK);
@@ -659,7 +669,7 @@ TEST_F(FakeCuda, Constants) {
     EXPECT_EQ(variable<int>("fake_contexts"), 0) << "a refused compile keeps the device";
 }
 
-// A run launches as an execution does, and tells of what fails then.
+// The run of a bound operator makes launches as an execution does, and reports when they fail.
 TEST_F(FakeCuda, Bound) {
     bool fails = false;
     const hewn_cuda_device_desc desc = {
@@ -698,8 +708,8 @@ TEST_F(FakeCuda, Bound) {
     hewn_deallocate(device.get(), memory);
 }
 
-// What compile allocates by the program's hooks, it gives back, also where the driver refuses a
-// kernel.
+// Compile and the operator give back what they allocate through the program's hooks, even if the
+// driver refuses a kernel.
 TEST_F(FakeCuda, HooksAreBalanced) {
     int live = 0;
     const hewn_cuda_device_desc desc = {sizeof desc,
@@ -736,7 +746,8 @@ TEST_F(FakeCuda, HooksAreBalanced) {
 TEST_F(FakeCuda, EveryCallFails) {
     const int before = variable<int>("fake_memory");
     for (const bool lost : {false, true}) {
-        // Leaving a context comes when all is done; what a device is called is not needed.
+        // hewn leaves a context when all work is done, so it needs no status for that. It also
+        // works without a device's name, memory and attributes.
         std::set<std::string> untold = {"cuCtxPopCurrent_v2"};
         if (!lost)
             untold.insert({"cuDeviceGetAttribute", "cuDeviceGetName", "cuDeviceTotalMem_v2"});
@@ -748,8 +759,9 @@ TEST_F(FakeCuda, EveryCallFails) {
     }
 }
 
-// Execution and a bound operator's, captured in the program's graph: nothing is launched then, all
-// of it each time that the graph is. On a card too, where the results are looked at.
+// An execution and a run of a bound operator are captured in the program's graph. Nothing is
+// launched during the capture, and everything whenever the graph is launched. On a real card the
+// results are compared as well.
 TEST(Cuda, Graph) {
     void *driver = dlopen("libcuda.so.1", RTLD_NOW);
     if (!driver) GTEST_SKIP() << "no CUDA driver: libcuda.so.1 is not there";
@@ -760,14 +772,14 @@ TEST(Cuda, Graph) {
     hewn_device *created = nullptr;
     ASSERT_EQ(hewn_create_cuda_device(&desc, &created, nullptr), HEWN_STATUS_OK);
     const DevicePtr device(created);
-    constexpr int64_t COUNT = 4096 + 3;  // a launch of each form
+    constexpr int64_t COUNT = 4096 + 3;  // takes a launch of each form
     constexpr uint64_t BYTES = COUNT * 4, NEXT = 32768;
     const Sum sum(created, COUNT);
     void *memory = nullptr;
     ASSERT_EQ(hewn_allocate(created, 3 * NEXT, &memory, nullptr), HEWN_STATUS_OK);
     const hewn_buffer_binding a = at(memory, 0, BYTES), b = at(memory, NEXT, BYTES),
                               c = at(memory, 2 * NEXT, BYTES), inputs[] = {a, c};
-    // c = a + b, then c = a + c.
+    // The graph computes c = a + b, then c = a + c.
     std::vector<float> values(COUNT);
     std::iota(values.begin(), values.end(), 0.0f);
     for (const hewn_buffer_binding &input : {a, b})
@@ -792,8 +804,8 @@ TEST(Cuda, Graph) {
     hewn_deallocate(created, memory);
 }
 
-// A process whose only devices are too old from its start: a machine's best device is looked for
-// once.
+// This test needs a process whose devices are too old from the start, because hewn looks for a
+// machine's best device only once.
 TEST(FakeCudaOfOldDevices, Targets) {
     const char *mode = std::getenv("FAKE_CUDA");
     if (!mode || std::string(mode) != "old device")
@@ -803,7 +815,8 @@ TEST(FakeCudaOfOldDevices, Targets) {
         EXPECT_EQ(target.supported, 0) << target.name;
         EXPECT_EQ(target.missing, capability_of(target.name));
     }
-    // The program's own context, of which nothing is kept or released.
+    // A device from the program's own context is refused as well, and the context is neither
+    // retained nor released.
     hewn_device *device = nullptr;
     const hewn_cuda_device_desc desc = {sizeof desc, reinterpret_cast<void *>(uintptr_t(0x2000)),
                                         nullptr,     nullptr,
@@ -817,7 +830,7 @@ TEST(FakeCudaOfOldDevices, Targets) {
     EXPECT_EQ(*static_cast<int *>(dlsym(dlopen("libcuda.so.1", RTLD_NOW), "fake_contexts")), 0);
 }
 
-// A process in which cuInit fails: the fake driver is told so before it starts.
+// This test needs a process in which cuInit fails. FAKE_CUDA says so before the process starts.
 TEST(FakeCudaWithoutDevice, Open) {
     const char *mode = std::getenv("FAKE_CUDA");
     if (!mode || std::string(mode) != "no device")

@@ -1,5 +1,5 @@
-// The Direct3D 12 device beyond its kernels' results (variants_test.cpp): recording, what is
-// refused, what the library loads and keeps.
+// Tests of the Direct3D 12 device, except for the results of its kernels (variants_test.cpp):
+// recording, what is refused, and what the library loads and keeps.
 #include <gtest/gtest.h>
 
 #define WIDL_EXPLICIT_AGGREGATE_RETURNS
@@ -27,7 +27,7 @@ struct Release {
 template<class T>
 using Com = std::unique_ptr<T, Release<T>>;
 
-// create(iid, address of the object's pointer), which must succeed.
+// Returns the object that create(iid, address of the object's pointer) makes. It must succeed.
 template<class T, class Create>
 Com<T> make(Create &&create) {
     void *object = nullptr;
@@ -36,7 +36,8 @@ Com<T> make(Create &&create) {
     return Com<T>(static_cast<T *>(object));
 }
 
-// A method of an object's class, replaced while this lives: for what no machine here has.
+// Replaces a method of an object's class until it is destroyed, to imitate what no machine here
+// has.
 class Replaced {
 public:
     Replaced(void *object, size_t method, void *function)
@@ -77,7 +78,7 @@ Com<ID3D12Resource> make_buffer(ID3D12Device *device, uint64_t bytes, D3D12_RESO
     });
 }
 
-// A program's own device with a list.
+// A program's own device and command list, and a hewn device made from them.
 struct Program {
     Com<ID3D12Device> device = make<ID3D12Device>([](const GUID &iid, void **out) {
         return D3D12CreateDevice(nullptr, D3D_FEATURE_LEVEL_11_0, iid, out);
@@ -116,7 +117,7 @@ OperatorPtr compile_add(hewn_device *device, int64_t size = COUNT) {
     return op;
 }
 
-// ADD with all three tensors in one resource.
+// Records ADD with all three tensors in one resource.
 Outcome record(const hewn_operator *op, ID3D12GraphicsCommandList *list, ID3D12Resource *resource,
                uint64_t output = 8192, uint64_t size = 4 * COUNT) {
     const hewn_buffer_binding inputs[] = {{sizeof *inputs, resource, 4, 4 * COUNT},
@@ -165,8 +166,9 @@ TEST(D3d12, RefusesWhatItCannotBind) {
                    HEWN_STATUS_INVALID_ARGUMENT, "the operator is for the CPU");
 }
 
-// Resources placed in one heap: the second's first byte is the first's at 64 KiB. Wine gives every
-// resource addresses of its own; the second's are made to be what Windows' are, the heap's.
+// Two resources that are placed in one heap, the second one 64 KiB after the first. Wine gives
+// every resource an address of its own. The second one's address is replaced by its address in the
+// heap, which it has on Windows.
 ID3D12Resource *placed_first, *placed_second;
 UINT64(WINAPI *real_address)(ID3D12Resource *);
 UINT64 WINAPI placed_address(ID3D12Resource *resource) {
@@ -208,9 +210,9 @@ TEST(D3d12, RefusesPlacedResourcesThatOverlap) {
             return hewn_d3d12_record(op.get(), program.list.get(), inputs, 2, &bound, 1, error);
         });
     };
-    EXPECT_EQ(record_at(65536, bytes).status, HEWN_STATUS_OK);          // right behind the input
+    EXPECT_EQ(record_at(65536, bytes).status, HEWN_STATUS_OK);          // right after the input
     EXPECT_EQ(record_at(65536 + bytes, 0).status, HEWN_STATUS_OK);      // right before it
-    EXPECT_EQ(record_at(65536 + bytes, bytes).status, HEWN_STATUS_OK);  // in its place
+    EXPECT_EQ(record_at(65536 + bytes, bytes).status, HEWN_STATUS_OK);  // in place
     for (const uint64_t output : {bytes - 4, bytes + 4})
         expect_refused(record_at(65536 + bytes, output), HEWN_STATUS_INVALID_BINDING, "overlap");
 }
@@ -223,8 +225,8 @@ HRESULT WINAPI get_desc_with_flags(IDXGIAdapter1 *adapter, DXGI_ADAPTER_DESC1 *d
     return code;
 }
 
-// Microsoft's WARP, which every Windows has, is listed for what it is and taken only by its index.
-// Wine says of no adapter that it is software.
+// Microsoft's WARP, a software adapter that every Windows has, is listed as a CPU and taken only by
+// its index. Wine never calls an adapter software, so the test sets that flag.
 TEST(D3d12, SoftwareAdapter) {
     const auto factory = make<IDXGIFactory1>(CreateDXGIFactory1);
     IDXGIAdapter1 *found = nullptr;
@@ -283,7 +285,7 @@ Com<ID3D12CommandQueue> make_queue(ID3D12Device *device, D3D12_COMMAND_LIST_TYPE
         [&](const GUID &iid, void **out) { return device->CreateCommandQueue(&desc, iid, out); });
 }
 
-// A hewn device on the program's queue.
+// Makes a hewn device on the program's queue, or on a queue of its own if that is null.
 Outcome create_on(ID3D12Device *device, ID3D12CommandQueue *queue, DevicePtr &result) {
     const hewn_d3d12_device_desc desc = {sizeof desc, device, queue, nullptr, nullptr, nullptr};
     hewn_device *created = nullptr;
@@ -295,10 +297,12 @@ Outcome create_on(ID3D12Device *device, ID3D12CommandQueue *queue, DevicePtr &re
 
 // ---- A driver that fails ----
 
-// The call with this number fails, and where the device is removed each after it; 0: none does.
+// Call number fail_at fails; if the device is removed, each call after it fails as well. 0: no call
+// fails.
 int fail_at, fail_calls;
 bool device_removed;
-std::string first_failed;  // the method of that call
+std::string first_failed;  // the method of call number fail_at
+// Called before the call that removes the device fails.
 std::function<void()> before_removal;
 void fail_from(int call, bool removed) {
     fail_calls = 0;
@@ -313,8 +317,8 @@ bool fails(const char *method) {
     return is_first || (device_removed && fail_at && fail_calls >= fail_at);
 }
 
-// A method that may fail in the place of an object's class's. Its arguments, of a register's size
-// at most, are passed on, and what lies behind them.
+// Replaces a method of an object's class by one that may fail. Its arguments must be no larger than
+// a register. Eight are passed on, whether the method has as many or not.
 template<int NUMBER>
 class MayFail {
 public:
@@ -335,7 +339,7 @@ private:
     Replaced replaced_;
 };
 
-// All methods that hewn calls and that may fail, by their places among the interface's.
+// All methods that hewn calls and that may fail. The numbers are their places in the interfaces.
 struct FailingDriver {
     Com<ID3D12CommandQueue> queue;
     Com<ID3D12Fence> fence;
@@ -376,7 +380,7 @@ struct FailingDriver {
           reset(program.list.get(), 10, "Reset"),
           execute_command_lists(queue.get(), 10, "ExecuteCommandLists") {}
 
-    // A device that is removed has nothing left to do: what was submitted before has ended.
+    // Waits for what was submitted before. A device that is removed has nothing left to do.
     void settle() {
         const int at = std::exchange(fail_at, 0);
         EXPECT_EQ(queue->Signal(fence.get(), ++value_), S_OK);
@@ -388,8 +392,8 @@ private:
     UINT64 value_ = 0;
 };
 
-// A sum from a hewn device on `device`, with a queue of its own or `driver`'s, to reading back: the
-// status of the first step that fails.
+// Computes a sum on a hewn device on `device`, from making the device to reading back. The queue is
+// `driver`'s or, without it, hewn's own. Returns the status of the first step that fails.
 hewn_status status_of_sum(ID3D12Device *device, FailingDriver *driver = nullptr) {
     DevicePtr hewn;
     if (const hewn_status status =
@@ -428,9 +432,9 @@ hewn_status status_of_sum(ID3D12Device *device, FailingDriver *driver = nullptr)
     return status;
 }
 
-// Every call fails in turn, or with all after it, as on a device that is removed. Each way ends in
-// a status, but for the methods of `untold`, and what was taken of the device is given back: its
-// children count as references.
+// Every call fails in turn, once by itself and once with all calls after it, as on a device that is
+// removed. Each time a step must return a status, unless the method is in `untold`. All that was
+// taken from the device must be given back: its children count as references to it.
 TEST(D3d12, EveryCallFails) {
     Program program;
     ID3D12Device *const device = program.device.get();
@@ -486,7 +490,7 @@ TEST(D3d12, RefusesQueuesThatCannotRunKernels) {
     }
 }
 
-// ADD with all three tensors in one resource.
+// Executes ADD with all three tensors in one resource.
 Outcome run_add(const hewn_operator *op, ID3D12Resource *resource, uint64_t output = 8192) {
     const hewn_buffer_binding inputs[] = {{sizeof *inputs, resource, 4, 4 * COUNT},
                                           {sizeof *inputs, resource, 4096, 4 * COUNT}};
@@ -526,8 +530,8 @@ TEST(D3d12, RefusedExecuteSubmitsNothing) {
     EXPECT_EQ(hewn_synchronize(device.get(), nullptr), HEWN_STATUS_OK);
 }
 
-// What lists are told, in order: D a dispatch, B a UAV barrier for all resources, ? another
-// barrier.
+// What is recorded in lists, in order: D is a dispatch, B a UAV barrier for all resources, ?
+// another barrier.
 std::string told;
 void(WINAPI *real_dispatch)(ID3D12GraphicsCommandList *, UINT, UINT, UINT);
 void WINAPI note_dispatch(ID3D12GraphicsCommandList *list, UINT x, UINT y, UINT z) {
@@ -545,16 +549,17 @@ void WINAPI note_barriers(ID3D12GraphicsCommandList *list, UINT count,
     real_barrier(list, count, barriers);
 }
 
-// Behind the dispatches of each operator there is a barrier: the next one in the list may read what
-// it wrote. No result shows that here, where dispatches run one after the other.
+// The dispatches of each operator are followed by a barrier, because the next operator in the list
+// may read what this one wrote. The results here do not show whether there is one, as dispatches
+// run one after the other.
 TEST(D3d12, BarrierBehindEachOperator) {
     Program program;
     const OperatorPtr strided = compile_add(program.hewn.get()),
                       both = compile_add(program.hewn.get(), COUNT - 1);
     const auto buffer =
         make_buffer(program.device.get(), 65536, D3D12_RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS);
-    constexpr size_t DISPATCH = 14,
-                     RESOURCE_BARRIER = 26;  // of ID3D12GraphicsCommandList's methods
+    // Places among the methods of ID3D12GraphicsCommandList.
+    constexpr size_t DISPATCH = 14, RESOURCE_BARRIER = 26;
     const Replaced dispatch(program.list.get(), DISPATCH, reinterpret_cast<void *>(note_dispatch)),
         barrier(program.list.get(), RESOURCE_BARRIER, reinterpret_cast<void *>(note_barriers));
     real_dispatch = reinterpret_cast<decltype(real_dispatch)>(dispatch.original());
@@ -581,7 +586,7 @@ TEST(D3d12, BarrierBehindEachOperator) {
     EXPECT_EQ(hewn_synchronize(program.hewn.get(), nullptr), HEWN_STATUS_OK);
 }
 
-// Of 256 submissions in flight the next waits for the older half alone.
+// If 256 submissions are in flight, the next one waits only for the older half.
 TEST(D3d12, SubmitsWhileTheQueueIsBusy) {
     const Program program;
     const auto queue = make_queue(program.device.get(), D3D12_COMMAND_LIST_TYPE_COMPUTE);
@@ -609,8 +614,8 @@ TEST(D3d12, SubmitsWhileTheQueueIsBusy) {
     EXPECT_EQ(hewn_synchronize(device.get(), nullptr), HEWN_STATUS_OK);
 }
 
-// Several devices, each with pipelines of its own; an operator outlives its device's handle;
-// threads compile at once.
+// Several devices, each with its own pipelines. Operators outlive the handle of their device, and
+// threads compile at the same time.
 TEST(D3d12, SeveralDevices) {
     std::vector<std::thread> threads;
     for (int t = 0; t < 2; t++) {
@@ -634,8 +639,8 @@ uint64_t private_bytes() {
     return counters.PagefileUsage;
 }
 
-// The list's own memory is the program's, freed with it: recorded into lists of 100, the hundredth
-// costs no more than the first few.
+// A list's memory is the program's and is freed with the list. So recording into a list again and
+// again must not take more and more memory.
 TEST(D3d12, RecordingKeepsNoMemory) {
     Program program;
     const OperatorPtr op = compile_add(program.hewn.get());
@@ -653,11 +658,11 @@ TEST(D3d12, RecordingKeepsNoMemory) {
     EXPECT_LT(private_bytes(), before + (256 << 10));
 }
 
-// More than 65,535 groups: several dispatches; every element arrives.
+// More than 65,535 groups take several dispatches. Every element must arrive.
 TEST(D3d12, ManyGroups) {
     hewn_device *const device = device_for("add_f32__d3d12");
-    const int64_t size = 65536 * 256 + 77,
-                  stride = 2;  // of the strided form, whose groups make 256 elements
+    // A stride of 2 selects the strided form, whose groups make 256 elements.
+    const int64_t size = 65536 * 256 + 77, stride = 2;
     const hewn_tensor_desc packed = {sizeof packed, HEWN_DATA_TYPE_INT8, 1, &size, nullptr,
                                      nullptr};
     const hewn_tensor_desc spread = {sizeof spread, HEWN_DATA_TYPE_INT8, 1, &size, &stride,
@@ -691,7 +696,7 @@ TEST(D3d12, ManyGroups) {
     for (void *each : memory) hewn_deallocate(device, each);
 }
 
-// Last: after all that runs kernels.
+// This test is the last one, so that it runs after all tests that run kernels.
 TEST(D3d12, ZLoadsNoShaderCompiler) {
     ASSERT_NE(device_for("add_f32__d3d12"), nullptr);
     for (const char *name :

@@ -1,6 +1,6 @@
-# GPUs. In a native build on Linux OpenCL's tests run on the machine's own device; CUDA's, and those
-# of devices that lack something, run on drivers that compute nothing (fake_*.c). Of Windows' build
-# Direct3D 12's run under Wine.
+# Tests of GPUs. In a native build on Linux, OpenCL's tests run on the machine's own device. CUDA's
+# tests, and the tests of devices that lack something, run on drivers that compute nothing
+# (fake_*.c). In a build for Windows, Direct3D 12's tests run under Wine.
 
 if(WIN32 AND CMAKE_CROSSCOMPILING)
     if(TARGET hewn_cli AND HEWN_HAS_GPUS)
@@ -28,8 +28,9 @@ target_link_libraries(hewn_gpu_tests PRIVATE ${CMAKE_DL_LIBS})
 
 hewn_add_test(gpu.common posix COMMAND hewn_gpu_tests --gtest_filter=Gpu.*)
 
-# Without a driver or a device these are skipped. They are ctest entries of their own, because ctest
-# reports an entry as skipped when its skip pattern matches, even if another test in it failed.
+# These are skipped if there is no driver or no device. They are ctest entries of their own, because
+# ctest reports an entry as skipped when its skip pattern matches, even if another test in it
+# failed.
 set(no_opencl SKIP_REGULAR_EXPRESSION
     "Skipped\nOpenCL: (no OpenCL driver|the driver has no device)|${old_pocl}")
 hewn_add_test(gpu.opencl posix COMMAND hewn_gpu_tests --gtest_filter=OpenCl.*
@@ -77,5 +78,5 @@ if(HEWN_BUILT_TARGETS MATCHES "cuda")
         ${HEWN_GENERATED_DIR}/gpu ${cuda_targets}
         PROPERTIES SKIP_RETURN_CODE 77)
 endif()
-# These need nothing but what is built: a skipped test in one of them is a failure.
+# These need only what is built, so a skipped test in one of them is a failure.
 set_property(TEST ${never_skipped} APPEND PROPERTY FAIL_REGULAR_EXPRESSION " SKIPPED ")

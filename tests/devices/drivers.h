@@ -1,4 +1,5 @@
-// What the tests of devices share: opening one, a sum to run on it, and drivers that fail.
+// What the tests of devices share: opening a device, a sum to run on it, and fake drivers whose
+// calls are made to fail one after the other.
 #pragma once
 
 #include <dlfcn.h>
@@ -25,6 +26,7 @@ inline Outcome open(hewn_device_kind kind, uint32_t index, DevicePtr &device) {
     return outcome;
 }
 
+// Whether the outcome's message contains `text`.
 inline bool says(const Outcome &outcome, const std::string &text) {
     return outcome.message.find(text) != std::string::npos;
 }
@@ -56,7 +58,8 @@ inline hewn_buffer_binding at(void *memory, uint64_t offset, uint64_t bytes) {
 
 // ---- Drivers that fail: fake_*.c ----
 
-// One call of the driver that fails, or, of a device that is lost, each from that one on.
+// Makes calls of a fake driver fail: one call, or, on a device that is lost, that call and all
+// after it. The driver is a fake_*.c, whose variables this class sets and reads.
 class Faults {
 public:
     explicit Faults(void *driver)
@@ -66,13 +69,16 @@ public:
           failed_(*static_cast<const char **>(dlsym(driver, "fake_failed"))) {}
     ~Faults() { end(); }
 
+    // From now on calls are counted from 1, and the one with the number `call` fails; 0: none
+    // fails.
     void begin(int call, bool lost) {
         calls_ = 0;
         failed_ = nullptr;
         at_ = call;
         lost_ = lost;
     }
-    // What follows destroys, and has no status. A device that was lost stays so.
+    // To be called when only functions without a status are left to call, which destroy objects.
+    // Calls stop failing, unless the device was lost.
     void begin_end() {
         calls_with_status_ = calls_;
         at_ = lost_ ? at_ : 0;
@@ -81,7 +87,7 @@ public:
     int calls() const { return calls_; }
     int calls_with_status() const { return calls_with_status_; }
     bool lost() const { return lost_; }
-    // The function of the call that failed first; "": there was no such call.
+    // The function of the call that failed first; "" if no call failed.
     const char *failed() const { return failed_ ? failed_ : ""; }
 
 private:
@@ -92,8 +98,9 @@ private:
     const char *&failed_;
 };
 
-// A sum, and elements that are unpacked before, on a device from opening it to reading back, and
-// the status of the first step that fails.
+// Uses a device from opening it to reading back: a sum, executed and bound, then an operator whose
+// input of a sub-byte type is converted first. `all` returns the status of the first step that
+// fails.
 class Run {
 public:
     hewn_status all(hewn_device_kind kind, Faults &faults) {
@@ -172,9 +179,11 @@ inline void expect_cpu_works() {
     EXPECT_EQ(c[1], 6);
 }
 
-// Every call of the driver that has a status fails in turn; `lost`: with all that follow, those
-// that give back among them. Each way ends in a status, but for the functions of `untold`; what was
-// taken is given back (`expect_clean`), and device and CPU work as before.
+// Lets each call of the driver that can fail do so in turn. With `lost`, all calls after it fail
+// too, and the calls that give objects back take their turn as well.
+//
+// Each time, a step must return a status, unless the function that failed is in `untold`. All that
+// was taken must have been given back (`expect_clean`), and the device and the CPU must work again.
 inline void fail_every_call(void *driver, hewn_device_kind kind, bool lost,
                             const std::set<std::string> &untold,
                             const std::function<void()> &expect_clean) {

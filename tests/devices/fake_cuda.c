@@ -1,9 +1,10 @@
-/* A libcuda.so.1 for tests where there is no NVIDIA driver. It has the functions that hewn calls,
- * device memory that is the program's, and launches that are counted and checked but compute
- * nothing. FAKE_CUDA in the environment says what goes wrong. It is stricter than a driver may be:
- * what belongs to a context is used in that context alone, and a copy happens when its stream is
- * waited for, not before. Its functions' types are the driver API's, as the CUDA toolkit documents
- * them. */
+/* A libcuda.so.1 for tests on machines without an NVIDIA driver. It has the functions that hewn
+ * calls, with the types that the CUDA toolkit documents for the driver API. Device memory is the
+ * program's memory; launches are counted and checked, but compute nothing.
+ *
+ * The variable FAKE_CUDA in the environment chooses what goes wrong; is() is called with its
+ * values. The driver is stricter than a real one may be: an object can be used only in the context
+ * that it belongs to, and a copy happens only when its stream is waited for. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -29,30 +30,31 @@ static int is(const char *what) {
     return mode && strcmp(mode, what) == 0;
 }
 
-/* What the tests look at. */
+/* Variables that the tests read. */
 EXPORT int fake_launches = 0, fake_modules = 0, fake_contexts = 0, fake_memory = 0,
            fake_synchronizations = 0;
-EXPORT int fake_copies = 0; /* that nobody has waited for */
-EXPORT int fake_misuses =
-    0; /* what the program must not do, also where it looks at no code: stderr says what it was */
+EXPORT int fake_copies = 0; /* copies that nobody has waited for */
+/* Counts what a program must not do, even where it ignores the status. The misuse is printed to
+ * stderr. */
+EXPORT int fake_misuses = 0;
 EXPORT unsigned fake_grid[3], fake_block[3];
 EXPORT uint64_t fake_pointers[4];
-EXPORT void *fake_stream, *fake_synchronized; /* of the last launch; the last that was waited for */
+EXPORT void *fake_stream, *fake_synchronized; /* of the last launch; the last one waited for */
 EXPORT void *fake_context;                    /* of the last launch */
 EXPORT char fake_kernel[256];
 
-/* The call with this number fails, where a program is to see that, and after it, where the device
- * is lost, each; 0: none does. What gives something back, or waits, does so all the same; a lost
- * device has its contexts still. */
+/* Call number fake_fail_at fails; if fake_lost is set, each call after it fails as well. 0: no call
+ * fails. Only calls whose failure a program sees are counted. Functions that give something back or
+ * wait do so even if they fail, and a lost device's contexts can still be entered. */
 EXPORT int fake_fail_at = 0, fake_calls = 0, fake_lost = 0;
-EXPORT const char *fake_failed = NULL; /* the function of the call with this number */
+EXPORT const char *fake_failed = NULL; /* the function of call number fake_fail_at */
 static int fails_in(const char *function) {
     fake_calls++;
     if (fake_calls == fake_fail_at) fake_failed = function;
     return fake_fail_at && (fake_lost ? fake_calls >= fake_fail_at : fake_calls == fake_fail_at);
 }
 #define fails() fails_in(__func__)
-/* A call that fails leaves in its results what no program may use, as drivers do. */
+/* As with other drivers, a call that fails leaves values in its results that no program may use. */
 #define FAIL_WITH(result, value) \
     if (fails()) return (result) = (value), LAUNCH_FAILED
 #define NOTHING ((void *)(uintptr_t)0xdead0)
@@ -62,8 +64,8 @@ static int misuse(int code, const char *what) {
     return fake_misuses++, code;
 }
 
-/* The thread's contexts that are current, the last one on top. A handle's low bits are the device's
- * number. */
+/* The contexts that the thread has entered. The last one is the current one. The low bits of a
+ * handle are the device's number. */
 enum { DEVICES = 2, PRIMARY = 0x1000, OWN = 0x2000 }; /* OWN: the program's */
 static int retained[DEVICES];
 static _Thread_local void *stack[16];
@@ -78,7 +80,7 @@ struct Memory {
 };
 static struct Memory *memory = NULL;
 
-/* The context of the memory that holds [at, at + bytes), null if there is none. */
+/* The context of the memory that contains [at, at + bytes), or null if there is none. */
 static void *context_of(uint64_t at, size_t bytes) {
     const struct Memory *m = memory;
     while (m && (at < m->at || at - m->at > m->bytes || bytes > m->bytes - (at - m->at)))
@@ -93,10 +95,10 @@ struct Copy {
     void *context, *stream;
     struct Copy *next;
 };
-static struct Copy *copies = NULL; /* in order */
+static struct Copy *copies = NULL; /* in the order of the calls */
 
-/* A module is kept when it is unloaded, so that a later use of it is seen: its context is null
- * then. */
+/* An unloaded module stays in the list with a null context, so that a later use of it is
+ * noticed. */
 struct Function {
     const struct Module *module;
     const char *text;
@@ -110,9 +112,9 @@ struct Module {
 };
 static struct Module *modules = NULL;
 
-/* The stream that is captured, of one graph at a time; what it was given is counted, not done. What
- * waits, allocates or copies memory that a driver must pin is not allowed meanwhile, whatever the
- * stream: cuStreamBeginCapture in its mode "global". */
+/* The stream that is being captured, and its graph. There is one at a time, whose launches are
+ * counted and not made. Meanwhile no stream may be waited for and no memory may be allocated, freed
+ * or copied from the host, as in the mode "global" of cuStreamBeginCapture. */
 struct Graph {
     int launches, invalidated;
 };
@@ -239,8 +241,8 @@ EXPORT int cuModuleGetFunction(void **result, void *handle, const char *name) {
     }
     return *result = function, OK;
 }
-/* Each parameter that the PTX declares is read: an argument that is missing is a fault here as
- * there. */
+/* Reads each parameter that the PTX declares, so that a missing argument is a fault here as on a
+ * device. */
 EXPORT int cuLaunchKernel(void *handle, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
                           unsigned by, unsigned bz, unsigned shared, void *stream, void **arguments,
                           void **extra) {
@@ -331,7 +333,7 @@ EXPORT int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *str
     if (not_captured("cuMemcpyDtoHAsync")) return CAPTURE_UNSUPPORTED;
     return copy(to, (const void *)(uintptr_t)from, bytes, from, stream);
 }
-/* For programs that use the driver beside hewn. */
+/* The functions from here to cuGraphDestroy are for programs that use the driver next to hewn. */
 EXPORT int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *stream) {
     if (!context_of(to, bytes)) return misuse(INVALID_VALUE, "a copy goes to what is no memory");
     return copy((void *)(uintptr_t)to, (const void *)(uintptr_t)from, bytes, from, stream);
@@ -380,7 +382,7 @@ EXPORT int cuStreamSynchronize(void *stream) {
     }
     return is("launch") || fails() ? LAUNCH_FAILED : OK;
 }
-/* Odd pages are the host's. */
+/* Says that all memory is the device's. */
 EXPORT int cuPointerGetAttribute(void *value, int attribute, uint64_t pointer) {
     if (fails()) return LAUNCH_FAILED;
     if (attribute != 2) return INVALID_VALUE;

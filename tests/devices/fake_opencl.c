@@ -1,7 +1,10 @@
-/* A libOpenCL.so.1 for tests: a platform without a device, one with a CPU and one with a GPU, which
- * are opened, have memory and launch kernels, but compute nothing. FAKE_OPENCL in the environment
- * says what both lack; "GPU " before it: what the GPU lacks. A command queue that nobody retains is
- * refused, and a copy that is not waited for never happens. Its functions' types are OpenCL's. */
+/* A libOpenCL.so.1 for tests. It has three platforms: one without a device, one with a CPU and one
+ * with a GPU. Its devices can be opened, have memory and accept launches, but compute nothing. Its
+ * functions have the types of OpenCL's.
+ *
+ * The variable FAKE_OPENCL in the environment names what both devices lack or, after "GPU ", what
+ * only the GPU lacks; lacks() is called with these names. The driver refuses a command queue that
+ * nobody retains, and never makes a copy that is not waited for. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -22,7 +25,7 @@ enum {
     INVALID_QUEUE = -36
 };
 
-/* A handle's low bits are the device's number: 1 the CPU, 2 the GPU. */
+/* The low bits of a handle are the device's number: 1 is the CPU, 2 is the GPU. */
 enum {
     PLATFORM = 0x1000,
     DEVICE = 0x2000,
@@ -40,24 +43,25 @@ static int lacks(int device, const char *what) {
     return mode && strcmp(mode, what) == 0;
 }
 
-/* What the tests look at. */
-EXPORT int fake_opened = 0, fake_references = 0; /* the last device; of all objects */
-EXPORT int fake_contexts[3], fake_queues[3];     /* of each device's */
+/* Variables that the tests read. */
+EXPORT int fake_opened = 0, fake_references = 0; /* the last device; all objects' */
+EXPORT int fake_contexts[3], fake_queues[3];     /* each device's */
 EXPORT int fake_views = 0, fake_launches = 0;
 EXPORT size_t fake_local = 0; /* the most bytes of a kernel's shared memory */
 EXPORT void *fake_finished;   /* the last queue that was waited for */
 
-/* The call with this number fails, where a program is to see that, and after it, where the device
- * is lost, each; 0: none does. What gives something back does so all the same. */
+/* Call number fake_fail_at fails; if fake_lost is set, each call after it fails as well. 0: no call
+ * fails. Only calls whose failure a program sees are counted. Functions that give something back
+ * always succeed. */
 EXPORT int fake_fail_at = 0, fake_calls = 0, fake_lost = 0;
-EXPORT const char *fake_failed = NULL; /* the function of the call with this number */
+EXPORT const char *fake_failed = NULL; /* the function of call number fake_fail_at */
 static int fails_in(const char *function) {
     fake_calls++;
     if (fake_calls == fake_fail_at) fake_failed = function;
     return fake_fail_at && (fake_lost ? fake_calls >= fake_fail_at : fake_calls == fake_fail_at);
 }
 #define fails() fails_in(__func__)
-/* A call that fails leaves in its results what no program may use, as drivers do. */
+/* As with other drivers, a call that fails leaves values in its results that no program may use. */
 #define FAIL_WITH(result, value) \
     if (fails()) return (result) = (value), OUT_OF_RESOURCES
 #define NOTHING ((void *)(uintptr_t)0xdead0)
@@ -146,13 +150,13 @@ EXPORT int clGetCommandQueueInfo(void *queue, unsigned what, size_t bytes, void 
     return memcpy(value, &answer, bytes), (void)written, OK;
 }
 
-/* A memory object, or a part of one, which keeps it. */
+/* A memory object, or a sub-buffer, which keeps its parent. */
 struct Memory {
     struct Memory *parent;
     void *context;
     size_t bytes, origin;
     int references;
-    char *data; /* null where it is large: nobody follows it */
+    char *data; /* null if it is large: no test reads it */
 };
 static void *new_memory(struct Memory memory, int *code) {
     struct Memory *const made = malloc(sizeof *made);
@@ -230,7 +234,6 @@ EXPORT int clEnqueueReadBuffer(void *queue, void *memory, unsigned wait, size_t 
     return (void)count, (void)events, (void)event, code;
 }
 
-/* As in other drivers, a log that is longer than what is there for it is not given. */
 EXPORT void *clCreateProgramWithSource(void *context, unsigned count, const char *const *sources,
                                        const size_t *lengths, int *code) {
     if (fails()) return *code = OUT_OF_RESOURCES, NULL;
@@ -245,6 +248,7 @@ EXPORT int clBuildProgram(void *program, unsigned count, void *const *devices, c
     (void)count, (void)devices, (void)options, (void)notify, (void)data;
     return lacks(device_of(program), "compiler") ? BUILD_PROGRAM_FAILURE : OK;
 }
+/* As with other drivers, a buffer that is too small for the log gets nothing of it. */
 EXPORT int clGetProgramBuildInfo(void *program, void *device, unsigned what, size_t bytes,
                                  void *value, size_t *written) {
     if (fails()) return OUT_OF_RESOURCES;

@@ -1,5 +1,5 @@
-// OpenCL's devices on fake_opencl.c, which computes nothing: what a device may lack, what hewn
-// keeps of it, calls that fail.
+// Tests of OpenCL devices on fake_opencl.c, which computes nothing: what a device may lack, which
+// objects hewn retains, and calls that fail.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -54,7 +54,7 @@ TEST_F(FakeOpenCl, Lacking) {
             EXPECT_EQ(outcome.status, HEWN_STATUS_NO_DEVICE) << mode;
             EXPECT_TRUE(says(outcome, std::string("lacks ") + missing)) << outcome;
         }
-        // The program's own context and queue.
+        // A device from the program's own context and queue.
         const Outcome outcome =
             create(reinterpret_cast<Handle>(0x3002), reinterpret_cast<Handle>(0x4002), device);
         EXPECT_EQ(outcome.status, HEWN_STATUS_NO_DEVICE) << mode;
@@ -62,8 +62,8 @@ TEST_F(FakeOpenCl, Lacking) {
     }
 }
 
-// The GPU comes behind the CPU, which the driver lists first; but what lacks something is not
-// taken.
+// HEWN_ANY_DEVICE takes the GPU, although the driver lists the CPU first. It does not take a device
+// that lacks something.
 TEST_F(FakeOpenCl, AnyDevice) {
     hewn_device_info info{};
     info.struct_size = sizeof info;
@@ -88,7 +88,8 @@ TEST_F(FakeOpenCl, AnyDevice) {
     EXPECT_EQ(variable("fake_references"), 0);
 }
 
-// The compiler's log is longer than a message: its beginning is told, in one line.
+// The compiler's log is longer than an error message can be. The message has the log's beginning,
+// in one line.
 TEST_F(FakeOpenCl, TheBuildLogIsTold) {
     DevicePtr device;
     setenv("FAKE_OPENCL", "compiler", 1);
@@ -111,7 +112,7 @@ TEST_F(FakeOpenCl, TheBuildLogIsTold) {
     EXPECT_EQ(variable("fake_references"), 0);
 }
 
-// A context of the program's and a queue in it, on the fake GPU.
+// A context and a queue of the program, on the fake GPU.
 struct OwnQueue {
     Handle context, queue;
 
@@ -132,8 +133,8 @@ struct OwnQueue {
     }
 };
 
-// The program's context and queue are kept as long as the device, and no longer; the queue is what
-// hewn_synchronize waits for.
+// The device retains the program's context and queue until it is destroyed, and no longer.
+// hewn_synchronize waits for that queue.
 TEST_F(FakeOpenCl, OwnContextAndQueue) {
     OwnQueue own;
     const int &contexts = (&variable("fake_contexts"))[2], &queues = (&variable("fake_queues"))[2];
@@ -155,7 +156,7 @@ TEST_F(FakeOpenCl, OwnContextAndQueue) {
     EXPECT_EQ(queues, 0);
 }
 
-// The program's memory, of which there is none at the `fails_at`-th request; 0: there always is.
+// The program's functions for memory. Request number `fails_at` fails; 0: none fails.
 struct Host {
     int requests = 0, fails_at = 0, live = 0;
 
@@ -171,8 +172,8 @@ struct Host {
     }
 };
 
-// A device and an operator of packed elements, bound, at each request for memory that fails: a
-// status says so, and nothing is kept.
+// An operator with an output of a sub-byte type is compiled, executed and bound, while each request
+// for memory fails in turn. Each time a status must say so, and nothing may be kept.
 TEST_F(FakeOpenCl, EveryAllocationFails) {
     if (!find_variant("quantize_linear_f32_u8__opencl")) GTEST_SKIP() << "no such kernel";
     const OwnQueue own;
@@ -184,7 +185,7 @@ TEST_F(FakeOpenCl, EveryAllocationFails) {
         y{HEWN_DATA_TYPE_UINT4, {65}};
     const Description description(HEWN_OPERATOR_QUANTIZE_LINEAR,
                                   {x.desc(), scale.desc(), std::nullopt, y.desc()});
-    // The status of the first step that fails.
+    // Returns the status of the first step that fails.
     const auto run = [&]() -> hewn_status {
         hewn_device *created = nullptr;
         if (const hewn_status status = hewn_create_opencl_device(&desc, &created, nullptr))
@@ -232,7 +233,7 @@ TEST_F(FakeOpenCl, Copies) {
     hewn_deallocate(device.get(), memory);
 }
 
-// A sum of tensors that lie far into one memory object of the program's.
+// A sum of tensors that lie 2^33 bytes apart in one memory object of the program.
 struct FarSum {
     static constexpr uint64_t FAR = uint64_t(1) << 33;
     DevicePtr device;
@@ -249,8 +250,8 @@ struct FarSum {
     }
 };
 
-// Far tensors are launched on parts of the program's memory, which the call gives back; TearDown
-// counts them.
+// Tensors far into a memory object are bound as sub-buffers, which the call gives back; TearDown
+// counts what is left.
 TEST_F(FakeOpenCl, Views) {
     if (!find_variant("add_f32__opencl")) GTEST_SKIP() << "a build without the kernel";
     const FarSum far;
@@ -263,7 +264,7 @@ TEST_F(FakeOpenCl, Views) {
     EXPECT_EQ(views, 3);
 }
 
-// DYNAMIC_QUANTIZE_LINEAR of rows that lie `stride` elements apart, on a device of its own.
+// DYNAMIC_QUANTIZE_LINEAR of rows that lie `stride` elements apart. It has a device of its own.
 struct DynamicRows {
     static constexpr int64_t ROWS = 3, COLUMNS = 64;
     DevicePtr device;
@@ -294,7 +295,8 @@ private:
     uint64_t input_bytes_;
 };
 
-// The memory that a block's threads share: two numbers of each thread, of 16 groups and a rest.
+// A block of 256 threads shares memory for two numbers of each thread and of each of 16 groups of
+// threads.
 TEST_F(FakeOpenCl, SharedMemory) {
     if (!find_variant("dynamic_quantize_linear_f32_u8__opencl"))
         GTEST_SKIP() << "a build without the kernel";
@@ -303,8 +305,8 @@ TEST_F(FakeOpenCl, SharedMemory) {
     EXPECT_GE(variable<size_t>("fake_local"), 2 * (256 + 16) * sizeof(uint32_t));
 }
 
-// Rows beyond what one launch can index: a launch for each finds its range, another quantizes it,
-// and two between them all find the parameters.
+// Rows too far apart for the indices of one launch: for each row one launch finds the range and
+// another one quantizes. The scale and the zero point still take one launch each.
 TEST_F(FakeOpenCl, RangesOfSeveralLaunches) {
     if (!find_variant("dynamic_quantize_linear_f32_u8__opencl"))
         GTEST_SKIP() << "a build without the kernel";
@@ -320,7 +322,7 @@ TEST_F(FakeOpenCl, RangesOfSeveralLaunches) {
 TEST_F(FakeOpenCl, EveryCallFails) {
     if (!find_variant("add_f32__opencl")) GTEST_SKIP() << "a build without the kernel";
     for (const bool lost : {false, true}) {
-        // A platform that does not work is passed over, and what it is called is not needed.
+        // hewn passes over a platform that does not work, and does not need a device's name.
         std::set<std::string> untold;
         if (!lost) untold = {"clGetDeviceIDs", "clGetDeviceInfo"};
         fail_every_call(driver_, HEWN_DEVICE_OPENCL, lost, untold, [&] {
@@ -329,7 +331,7 @@ TEST_F(FakeOpenCl, EveryCallFails) {
     }
 }
 
-// The same of the parts of memory that far tensors need.
+// Every call fails in turn while far tensors are bound as sub-buffers.
 TEST_F(FakeOpenCl, EveryCallFailsFarAway) {
     if (!find_variant("add_f32__opencl")) GTEST_SKIP() << "a build without the kernel";
     const FarSum far;

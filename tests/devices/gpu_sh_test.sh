@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# bench/gpu.sh from one end to the other with the CUDA driver that computes nothing: packed, then
-# run from the pack without this build, as on a machine with a card. Every comparison must fail
-# there and everything else pass: gpu_sh_test.sh SOURCE BUILD SCRATCH-FOLDER
+# Runs bench/gpu.sh from packing to the report, with the CUDA driver that computes nothing. The pack
+# runs without this build, as on a machine with a card. Because nothing is computed, every
+# comparison must fail there, and everything else must pass.
+#
+#     gpu_sh_test.sh SOURCE BUILD SCRATCH-FOLDER
 set -euo pipefail
 source=$1 build=$2 scratch=$3
 rm -rf "$scratch"
@@ -32,7 +34,8 @@ check "hewn verify finds each variant wrong" \
     "$(sed -n 's/^variants *\([0-9]*\) on 1 devices.*/\1/p' "$scratch/results/log.txt")"
 check "rows are measured" outcome speed passed
 
-# Every kernel of the build in every size and layout that it has, launched alone and in a graph.
+# The report must have every kernel of the build in every size and layout that the kernel has,
+# launched by itself and in a graph.
 "$build/bin/hewn" info --json >"$scratch/info.json"
 python3 - "$scratch" <<'END' || failed=1
 import json
@@ -53,7 +56,7 @@ missing += {"quantize_linear_f32_u4", "dequantize_linear_u4_f32", "quantize_line
 wrong = [at for at, row in rows.items() if "error" in row]
 right = [at for at, row in rows.items() if row.get("differing") == 0]
 print(f"{len(kernels)} kernels, {len(rows)} rows; missing {missing[:5]}, not measured {wrong[:5]}, "
-      f"equal to the truth {right[:5]}")
+      f"equal to the reference {right[:5]}")
 sys.exit(bool(not kernels or missing or wrong or right))
 END
 for file in table.md chart.svg log.txt; do

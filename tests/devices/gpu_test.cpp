@@ -1,5 +1,5 @@
-// What all kinds of GPU share: what is refused and how, machines without a driver, the arithmetic
-// of launches.
+// Tests of what all kinds of GPU share: what is refused and with which message, machines without a
+// driver, and the arithmetic of launches.
 #include "../../runtime/gpu/division.h"
 #include "../../runtime/gpu/views.h"
 
@@ -67,7 +67,8 @@ TEST(Gpu, BadDescriptions) {
               HEWN_STATUS_INVALID_ARGUMENT);
 }
 
-// Without drivers there is a reason, and the CPU works. The test is run where there are none.
+// Without drivers, devices are refused with a reason, and the CPU works. ctest runs this test with
+// empty files in place of the drivers.
 TEST(NoDriver, CpuStaysUsable) {
     DevicePtr device;
     for (const auto &[kind, name] : {std::pair(HEWN_DEVICE_CUDA, "libcuda.so.1"),
@@ -80,7 +81,8 @@ TEST(NoDriver, CpuStaysUsable) {
         EXPECT_EQ(outcome.status, HEWN_STATUS_NO_DEVICE);
         EXPECT_TRUE(says(outcome, name)) << outcome;
     }
-    // Nor is a device made of objects that the program has: what they point to is not looked at.
+    // hewn makes no device from the program's own objects either, and does not look at what they
+    // point to.
     int object = 0;
     hewn_device *device_of_objects = untouched<hewn_device>();
     const hewn_cuda_device_desc cuda = {sizeof cuda, &object, nullptr, nullptr, nullptr, nullptr};
@@ -107,7 +109,7 @@ TEST(NoDriver, CpuStaysUsable) {
     EXPECT_EQ(c[1], 6);
 }
 
-// A driver that has no device at all: OpenCL's loader told of no platform.
+// The driver has no device at all: OpenCL's loader is told that there is no platform.
 TEST(NoPlatform, Open) {
     const char *vendors = std::getenv("OCL_ICD_VENDORS");
     if (!vendors || std::string(vendors) != "/nowhere")
@@ -119,7 +121,7 @@ TEST(NoPlatform, Open) {
     EXPECT_TRUE(says(outcome, "OpenCL: the driver has no device")) << outcome;
 }
 
-// Memory helpers on the CPU, a null device.
+// The functions for memory also work on the CPU, whose device is null.
 TEST(Gpu, CpuMemory) {
     void *memory = nullptr;
     ASSERT_EQ(hewn_allocate(nullptr, 64, &memory, nullptr), HEWN_STATUS_OK);
@@ -146,7 +148,7 @@ TEST(Gpu, CpuMemory) {
     EXPECT_EQ(memory, &back) << "a refused call wrote";
 }
 
-// What is recorded for Direct3D 12 is not on another device, nor without an operator and a list.
+// hewn_d3d12_record refuses an operator of another device, and a null operator or list.
 TEST(Gpu, OthersAreNotRecorded) {
     const Sum sum(nullptr, 2);
     float a[2] = {}, c[2] = {};
@@ -163,9 +165,9 @@ TEST(Gpu, OthersAreNotRecorded) {
     EXPECT_TRUE(says(record(sum.op.get(), a), "the operator is for the CPU"));
 }
 
-// What the strided kernels divide by. n * multiplier exceeds n * 2^shift / size by a part that
-// grows with n: too large a result shows at the last n that is one short of a multiple, too small a
-// one at any multiple.
+// The numbers that the strided kernels use to divide by a size. n * multiplier is larger than n *
+// 2^shift / size by an amount that grows with n. So a result that is too large shows at the last n
+// that is one less than a multiple of the size, and one that is too small at any multiple.
 TEST(Gpu, Divisions) {
     constexpr uint32_t END = uint32_t(1) << 31;
     const auto check = [](uint32_t size) {
@@ -187,8 +189,8 @@ TEST(Gpu, Divisions) {
         check(uint32_t(random.integer(1, (int64_t(1) << random.integer(1, 31)) - 1)));
 }
 
-// Tensors of one memory object have one view or none, as far as indices reach: views that overlap
-// are undefined.
+// All tensors in a memory object share one view, or none, if indices can reach all of them. This
+// matters because views that overlap are undefined.
 TEST(GpuViews, OneForAMemoryObject) {
     using hewn::GpuView;
     constexpr uint64_t LIMIT = uint64_t(hewn::kGpuIndexLimit), ALIGNMENT = 128;
@@ -200,19 +202,20 @@ TEST(GpuViews, OneForAMemoryObject) {
     const auto whole = [](uint64_t memory) { return GpuView{memory, 0, 0, true}; };
     EXPECT_EQ(views_of({{{1, 0}, 64}, {{1, LIMIT - 4}, 2 * LIMIT}, {{2, 4}, 8}}),
               (std::vector{whole(1), whole(1), whole(2)}));
-    // The output lies far: the inputs beside it are read through its view, another object's as it
-    // is.
+    // The output lies far into its memory object. The input next to it is read through the output's
+    // view, the input in another object directly.
     const GpuView shared = {1, LIMIT - 512, LIMIT + 64, false};
     EXPECT_EQ(views_of({{{1, LIMIT - 500}, LIMIT - 400}, {{2, 0}, 64}, {{1, LIMIT}, LIMIT + 64}}),
               (std::vector{shared, whole(2), shared}));
-    // Too far apart for one.
+    // Too far apart for one view.
     EXPECT_EQ(
         views_of(
             {{{1, 60}, 124}, {{1, LIMIT + 200}, LIMIT + 264}, {{1, LIMIT + 200}, LIMIT + 264}}),
         (std::vector<GpuView>{{1, 0, 124, false},
                               {1, LIMIT + 128, LIMIT + 264, false},
                               {1, LIMIT + 128, LIMIT + 264, false}}));
-    // Too far apart for one, but two lie among one another's bytes, by way of a third.
+    // Too far apart for one view. Of the last four tensors, three overlap, so that they share a
+    // view.
     EXPECT_EQ(views_of({{{1, 60}, 124},
                         {{1, LIMIT + 200}, LIMIT + 264},
                         {{1, LIMIT + 300}, LIMIT + 400},
@@ -223,7 +226,7 @@ TEST(GpuViews, OneForAMemoryObject) {
                                     {1, LIMIT + 128, LIMIT + 400, false},
                                     {1, LIMIT + 128, LIMIT + 400, false},
                                     {1, LIMIT + 384, LIMIT + 440, false}}));
-    // As far apart as indices reach, and one byte more.
+    // As far apart as indices can reach, then one byte farther.
     EXPECT_EQ(views_of({{{1, 128}, 192}, {{1, LIMIT + 127}, LIMIT + 128}})[0].end, LIMIT + 128);
     EXPECT_EQ(views_of({{{1, 128}, 192}, {{1, LIMIT + 128}, LIMIT + 129}})[0].end, 192);
 }

@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
-# no_d3d12_test.sh HEWN.EXE: without d3d12.dll, and without an adapter that has Direct3D 12, the
-# device is refused with a message of its own, and the CPU's variants work.
+# Checks `hewn info` without d3d12.dll, and without an adapter that has Direct3D 12: each case has
+# its own message, and the CPU's variants still work.
+#
+#     no_d3d12_test.sh HEWN.EXE
 set -euo pipefail
 wine=$(dirname "${BASH_SOURCE[0]}")/../support/run-wine.sh program=$1
 
-# expect MESSAGE [VARIABLE=VALUE...]
+# expect MESSAGE [VARIABLE=VALUE...]: with these variables, `hewn info` must print MESSAGE, which is
+# a regular expression.
 expect() {
     local output
     output=$(env "${@:2}" "$wine" "$program" info) || {

@@ -1,4 +1,5 @@
-// The application's calls of OpenCL, whose library is loaded when there is one.
+// The calls of OpenCL that an application makes, for the tests of OpenCL devices. The library is
+// loaded at run time, so that the tests can be built and skipped where there is no OpenCL.
 #pragma once
 
 #include <dlfcn.h>
@@ -10,15 +11,16 @@
 
 namespace hewn_test {
 
-using Handle = void *;  // every cl_* object
+using Handle = void *;  // any cl_* object
 
+// The library's function of this name; null if there is no library or no such function.
 template<class F>
 F symbol(const char *name) {
     static void *library = dlopen("libOpenCL.so.1", RTLD_NOW);
     return library ? reinterpret_cast<F>(dlsym(library, name)) : nullptr;
 }
 
-// The devices of a platform, which the driver gives itself.
+// The devices of a platform, as the driver itself lists them.
 inline std::vector<Handle> devices_of(Handle platform) {
     std::vector<Handle> devices(64);
     unsigned count = 0;
@@ -27,6 +29,7 @@ inline std::vector<Handle> devices_of(Handle platform) {
     devices.resize(count);
     return devices;
 }
+// The driver's platforms; none if there is no OpenCL library.
 inline std::vector<Handle> platforms() {
     std::vector<Handle> platforms(64);
     unsigned count = 0;
@@ -36,6 +39,7 @@ inline std::vector<Handle> platforms() {
     return platforms;
 }
 
+// Makes a hewn device of the application's context and queue.
 inline Outcome create(Handle context, Handle queue, DevicePtr &device) {
     const hewn_opencl_device_desc desc = {sizeof desc, context, queue, nullptr, nullptr, nullptr};
     hewn_device *created = nullptr;

@@ -1,5 +1,5 @@
-// OpenCL's devices on the machine's driver (PoCL in ./test.sh): the caller's own contexts, queues
-// and memory, lifetimes, threads.
+// Tests of OpenCL devices on the machine's driver (PoCL in ./test.sh): the application's own
+// contexts, queues and memory, lifetimes, and threads.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -14,7 +14,8 @@
 namespace hewn_test {
 namespace {
 
-// Where hewn finds no device, OpenCL's tests are skipped: it finds all that there are.
+// hewn finds every device that the driver lists. This must be checked, because the other tests of
+// OpenCL are skipped where hewn finds no device.
 TEST(Gpu, OpenClDevices) {
     hewn_device_info info{};
     info.struct_size = sizeof info;
@@ -34,7 +35,7 @@ TEST(Gpu, OpenClDevices) {
     EXPECT_EQ(hewn_get_device(HEWN_DEVICE_OPENCL, index, &info, nullptr), HEWN_STATUS_NO_DEVICE);
 }
 
-// The application's side of OpenCL: its own context, queue and memory.
+// The application's own OpenCL objects: contexts, a queue and memory.
 class OpenCl : public testing::Test {
 protected:
     Handle context_ = nullptr, other_context_ = nullptr, queue_ = nullptr, id_ = nullptr;
@@ -54,7 +55,7 @@ protected:
         return symbol<Handle (*)(Handle, uint64_t, size_t, void *, int *)>("clCreateBuffer")(
             context, access, bytes, nullptr, nullptr);
     }
-    // Of 100 x 10 f32 numbers; null if the device has no images.
+    // Makes an image of 100 x 10 f32 numbers; null if the device has no images.
     static Handle new_image(Handle context) {
         constexpr unsigned R_OF_FLOATS[] = {0x10b0, 0x10de};  // CL_R, CL_FLOAT
         return symbol<Handle (*)(Handle, uint64_t, const void *, size_t, size_t, size_t, void *,
@@ -96,7 +97,7 @@ protected:
         release("clReleaseContext", context_);
         release("clReleaseContext", other_context_);
     }
-    // A memory object of `count` floats 0, 1, 2, ...
+    // Makes a memory object of `count` floats 0, 1, 2, ...
     Handle floats(int count) {
         std::vector<float> values(static_cast<size_t>(count));
         std::iota(values.begin(), values.end(), 0.0f);
@@ -113,8 +114,8 @@ protected:
     }
 };
 
-// Everything in one memory object at offsets of its own, on the application's queue, waited for by
-// the application.
+// All tensors are in one memory object, at different offsets. The operator runs on the
+// application's queue, and the application waits for it.
 TEST_F(OpenCl, OneMemoryObject) {
     const Handle memory = floats(3000);
     const Sum sum(device_.get(), 1000);
@@ -159,14 +160,14 @@ TEST_F(OpenCl, RefusedBindings) {
     if (image) refused(at(image, 0, 4000), output, "ATensor: the binding's buffer is an image");
     refused(at(memory, 4004, 4000), output, "OutputTensor: overlaps ATensor");
     refused(at(memory, 4200, 4000), at(part, 0, 4000),
-            "OutputTensor: overlaps ATensor");  // a part of the same memory
+            "OutputTensor: overlaps ATensor");  // a sub-buffer of the same memory
     EXPECT_EQ(read(memory, 3000), before) << "a refused call wrote";
     EXPECT_EQ(sum.run(at(memory, 0, 4000), good, at(part, 0, 4000)).status, HEWN_STATUS_OK);
     EXPECT_EQ(read(memory, 3000)[1024], 0.0f);
     for (const Handle object : {image, part, memory, other}) release("clReleaseMemObject", object);
 }
 
-// What the device and its operators retain, they release.
+// hewn releases all that a device and its operators retain.
 TEST_F(OpenCl, ReferencesAreBalanced) {
     const auto references = [&] {
         unsigned count = 0;
@@ -186,7 +187,8 @@ TEST_F(OpenCl, ReferencesAreBalanced) {
     EXPECT_EQ(references(), before);
 }
 
-// Of an absent tensor's binding all but the buffer is ignored; the others' must be whole.
+// In the binding of an absent tensor, everything but the buffer is ignored. The other bindings must
+// be complete.
 TEST_F(OpenCl, AbsentZeroPoint) {
     const Tensor elements(HEWN_DATA_TYPE_UINT8, {4}), numbers(HEWN_DATA_TYPE_FLOAT32, {4});
     const hewn_tensor_desc u8 = elements.desc(), f32 = numbers.desc();
@@ -241,7 +243,7 @@ TEST_F(OpenCl, OutOfMemory) {
     hewn_deallocate(device_.get(), memory);
 }
 
-// Where a memory object ends is the driver's to know, and what it then says is not lost.
+// hewn does not check where a memory object ends. The driver does, and hewn passes on its error.
 TEST_F(OpenCl, BeyondTheEnd) {
     const Handle memory = floats(4);
     const std::vector<float> before = read(memory, 4);
@@ -280,7 +282,7 @@ TEST_F(OpenCl, ForcedVariants) {
     }
 }
 
-// An operator keeps what it needs of its device.
+// An operator keeps what it needs of its device, and can run after the device was destroyed.
 TEST_F(OpenCl, OperatorOutlivesItsDevice) {
     const Handle memory = floats(300);
     const Sum sum(device_.get(), 100);
@@ -295,7 +297,8 @@ TEST_F(OpenCl, OperatorOutlivesItsDevice) {
     release("clReleaseMemObject", memory);
 }
 
-// One operator, many threads: a kernel's arguments belong to the kernel.
+// Several threads execute one operator. OpenCL stores a kernel's arguments in the kernel, so
+// executions must not set them at the same time.
 TEST_F(OpenCl, Threads) {
     constexpr int THREADS = 4, ROUNDS = 50, COUNT = 1003;
     const Sum sum(device_.get(), COUNT);
@@ -307,7 +310,7 @@ TEST_F(OpenCl, Threads) {
         threads.emplace_back([&, t] {
             const Handle mine = memory[size_t(t)];
             const uint64_t bytes = COUNT * 4;
-            for (int i = 0; i < ROUNDS; i++) {  // b + a, then b - in place - more
+            for (int i = 0; i < ROUNDS; i++) {  // c = a + b, then c = a + c in place
                 const Outcome outcome =
                     sum.run(at(mine, 0, bytes), at(mine, i ? 2 * bytes : bytes, bytes),
                             at(mine, 2 * bytes, bytes));
@@ -325,7 +328,8 @@ TEST_F(OpenCl, Threads) {
     }
 }
 
-// The same of an operator with scratch memory of its own, whose passes must not be mixed.
+// Several threads execute one operator that has scratch memory and two passes. The passes of
+// different executions must not be mixed.
 TEST_F(OpenCl, ThreadsWithScratch) {
     if (!find_variant("dequantize_linear_u8_f32__opencl")) GTEST_SKIP() << "a build without it";
     constexpr int THREADS = 4, ROUNDS = 50, COUNT = 1002;
@@ -368,8 +372,8 @@ TEST_F(OpenCl, ThreadsWithScratch) {
     }
 }
 
-// Offsets beyond what 31 bits of elements reach, and layouts that take several launches: 2 x 2
-// elements 2^30 apart.
+// Offsets that 32-bit indices cannot reach, then a tensor of 2 x 2 elements whose rows lie 2^30
+// elements apart, which takes several launches.
 TEST_F(OpenCl, FarApart) {
     constexpr uint64_t FAR = uint64_t(1) << 30, BYTES = FAR + 4096 + 64;
     const Handle memory = new_memory(context_, BYTES);
@@ -407,7 +411,8 @@ TEST_F(OpenCl, FarApart) {
     release("clReleaseMemObject", memory);
 }
 
-// What reaches that far is a part of the program's memory, and keeps its access.
+// Tensors far into a memory object are bound as sub-buffers, which must have the access of the
+// program's memory object: read-only or write-only.
 TEST_F(OpenCl, FarInMemoryOfOneAccess) {
     constexpr uint64_t FAR = uint64_t(1) << 30, BYTES = FAR + 64;
     const Handle inputs = new_memory(context_, BYTES, READ_ONLY),

@@ -1,10 +1,14 @@
 #!/usr/bin/env bash
-# Reads the PTX of every CUDA kernel, assembles it for every architecture from its own on, and
-# prints what the kernels take. Asserts: division and rounding as IEEE-754 has them; 16-byte
-# accesses, and pairs of f16, in the kernels that go by steps; assembled, no spills, no stack, few
-# registers in the dense ones.
-#   ptxas_test.sh <folder of the device code> <target>...
-# Exit code 77: nothing is wrong with the PTX, but no ptxas is here to assemble it.
+# Checks the PTX of every CUDA kernel, assembles it for every architecture from the target's own on,
+# and prints how many registers the kernels take.
+#
+# The test asserts that division and rounding are those of IEEE-754, that the kernels that go by
+# steps access 16 bytes at a time and compute f16 in pairs, that everything assembles without spills
+# and stack, and that the dense kernels take few registers.
+#
+#     ptxas_test.sh <folder of the device code> <target>...
+#
+# Exit code 77: nothing is wrong with the PTX, but there is no ptxas to assemble it.
 set -euo pipefail
 folder=$1
 shift
@@ -25,7 +29,8 @@ fail() {
 }
 
 for target in "$@"; do
-    # All kernels of a target in one file: what they are called begins with their variant's form.
+    # All kernels of a target are assembled as one file. For that, their names get the name of their
+    # variant's form as a prefix.
     all=$scratch/$target.ptx
     kernels=0
     for file in "$folder"/*__"$target"{__*,}.device_code; do
@@ -39,7 +44,7 @@ for target in "$@"; do
             fail "$name: flushes, divides inexactly or uses local memory"
         fi
         [[ $name == *__dense || $name == *__runs ]] || continue
-        # Pairs of f16 are converted and added as such: the one is what sm_80 has over sm_75.
+        # f16 elements are added and converted in pairs. sm_75 cannot convert pairs, sm_80 can.
         case $name in
         add_f16__*) pair='add(\.rn)?\.f16x2' single='add(\.rn)?\.f16 ' ;;
         *__cuda_sm80__*) pair='cvt\.rn\.f16x2\.f32' single='cvt\.rn\.f16\.f32' ;;
@@ -48,14 +53,14 @@ for target in "$@"; do
         if ! grep -qP "$pair" <<<"$ptx" || grep -qP "$single" <<<"$ptx"; then
             fail "$name: f16 not in pairs"
         fi
-        # The widest tensor is loaded or stored by 16 bytes, and each of the others by as many
-        # elements: one store a kernel.
+        # The widest tensor is loaded or stored 16 bytes at a time, and each other tensor as many
+        # elements at a time. So a kernel has one store.
         grep -qE '(ld|st)\.global[a-z.]*(\.v4\.b32|\.v2\.b64)' <<<"$ptx" ||
             fail "$name: no 16-byte access"
         entries=$(grep -c '\.entry' <<<"$ptx") stores=$(grep -c 'st\.global' <<<"$ptx")
         ((entries == stores)) || fail "$name: $stores stores in $entries kernels"
         [[ $name == *__dense ]] || continue
-        # One load a dense input: all pointers but the output's.
+        # One load for each input of a dense kernel. Its pointers are the inputs and the output.
         inputs=$(($(grep -c '\.param \.u64 \.ptr' <<<"$ptx") - 1))
         loads=$(grep -c 'ld\.global' <<<"$ptx")
         ((inputs == loads)) || fail "$name: $loads loads of $inputs inputs"
@@ -80,11 +85,12 @@ for target in "$@"; do
             grep -B2 -E '[1-9][0-9]* bytes (stack|spill)' "$scratch/log" | head -n 20
             fail "$target spills on $architecture"
         fi
-        # Registers that leave room for all threads of a multiprocessor on 7.5, and for 1536 later:
-        # so many loads hide the memory's latency.
+        # The number of registers that leaves room for all threads of a multiprocessor of compute
+        # capability 7.5, and for 1536 threads on later ones. With as many threads, loads hide the
+        # memory's latency.
         allowed=40
         if [[ $architecture == sm_75 ]]; then allowed=64; fi
-        # "Compiling entry function '<name>' ..." and "Used <n> registers" alternate.
+        # The log alternates "Compiling entry function '<name>' ..." and "Used <n> registers".
         awk -v target="$target" -v architecture="$architecture" -v allowed="$allowed" '
             /Compiling entry function/ { split($0, word, "\x27"); name = word[2] }
             /Used [0-9]+ registers/ {

@@ -1,9 +1,9 @@
-# Which kernels a machine and a build have, and the instructions that they are made of.
-# forcing_test.cpp, of the choice, is one of hewn_tests.
+# Tests of which kernels a build has and a machine can run, and of the instructions that kernels are
+# made of. forcing_test.cpp, which tests how a variant is chosen, is a part of hewn_tests.
 
 # ---- Instructions that a target may not have ----
 
-# GNU's assembler can be told which instructions exist.
+# GNU's assembler can be told which instructions exist, and then refuses all others.
 if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
     set(marches)
     foreach(target IN LISTS HEWN_BUILT_TARGETS)
@@ -11,7 +11,7 @@ if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
             continue()
         elseif(HEWN_ARCH STREQUAL "x86-64")
             list(JOIN HEWN_TARGET_${target}_PROBE "+" probes)
-            # As the assembler spells it.
+            # The assembler spells these features differently.
             string(REGEX REPLACE "avx512(vnni|fp16)" "avx512_\\1" probes ${probes})
             set(march -Wa,-march=generic64+${probes})
         elseif(HEWN_TARGET_${target}_MARCH)
@@ -41,7 +41,7 @@ endif()
 # ---- What only ARM has ----
 
 if(HEWN_ARCH STREQUAL "arm-64")
-    # The size of all kernels of a target.
+    # The kernels of a target must have less than 450,000 bytes in all.
     foreach(target IN LISTS HEWN_BUILT_TARGETS)
         hewn_add_test(code_size.${target} main COMMAND awk
             "/__${target}$/ { sum += $1 } \
@@ -53,7 +53,8 @@ endif()
 # ---- Valgrind, a CPU that raises no floating-point flags ----
 
 if(native_linux AND NOT HEWN_SANITIZED AND HEWN_ARCH STREQUAL "x86-64")
-    # The flag tells QUANTIZE_LINEAR where to divide. Valgrind knows AVX2, not AVX-512.
+    # Such a flag tells QUANTIZE_LINEAR where to divide. Here it must do without. Valgrind knows
+    # AVX2, but not AVX-512.
     hewn_find_tool(HEWN_VALGRIND valgrind)
     hewn_add_test(valgrind posix COMMAND ${HEWN_VALGRIND} --quiet $<TARGET_FILE:hewn_tests>
         --gtest_brief=1 --gtest_filter=FpMode.InvalidOperations)
@@ -73,7 +74,7 @@ if(NOT HEWN_SANITIZED)
         hewn_add_test(x86_features posix COMMAND hewn_x86_features_test)
         set(features $<TARGET_FILE:hewn_x86_features_test>)
     endif()
-    # Without PoCL, which compiles for this machine's CPU, not for the emulated one.
+    # PoCL is hidden, because it compiles for this machine's CPU and not for the emulated one.
     hewn_add_test(qemu posix COMMAND ${CMAKE_CURRENT_LIST_DIR}/qemu_test.sh
         $<TARGET_FILE:hewn_probe> $<TARGET_FILE:hewn_tests> $<TARGET_FILE:hewn_plan_tests>
         ${HEWN_ARCH} ${features}
@@ -83,7 +84,7 @@ endif()
 # ---- What a build has ----
 
 if(native_linux)
-    # What HEWN_OPERATORS, HEWN_SIGNATURES and HEWN_TARGETS choose; configures only.
+    # Tests what HEWN_OPERATORS, HEWN_SIGNATURES and HEWN_TARGETS choose. It only configures builds.
     hewn_add_test(options posix COMMAND ${CMAKE_CURRENT_LIST_DIR}/options_test.sh
         ${CMAKE_COMMAND} ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_BINARY_DIR}/options
         ${CMAKE_CXX_COMPILER} ${HEWN_HALIDE_INCLUDE_DIR} ${CMAKE_GENERATOR} ${CMAKE_MAKE_PROGRAM}

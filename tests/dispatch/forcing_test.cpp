@@ -1,4 +1,6 @@
-// Which variant runs: the picked one, a forced one, and what cannot be forced.
+// Tests which variant an operator runs on: the one that dispatch picks, or one that is forced, by
+// the options of compile or by the environment's HEWN_VARIANT. Names that cannot be forced are
+// errors.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -18,7 +20,7 @@
 namespace hewn_test {
 namespace {
 
-// HEWN_VARIANT for one scope.
+// Sets the environment's HEWN_VARIANT for one scope, or unsets it if `value` is null.
 class Environment {
 public:
     explicit Environment(const char *value) {
@@ -90,14 +92,14 @@ TEST_F(Forcing, ShorterStructsAreRefused) {
     EXPECT_EQ(variant.name, nullptr) << "a refused call wrote its result";
 }
 
-TEST_F(Forcing, TargetsAscendInRank) {
+TEST_F(Forcing, TargetsAscendInPriority) {
     ASSERT_GT(hewn_target_count(), 0u);
     const auto all = targets();
     ASSERT_EQ(all.size(), hewn_target_count());
     for (size_t i = 0; i < all.size(); i++) {
         EXPECT_EQ(all[i].supported == 1, all[i].missing[0] == '\0') << all[i].name;
         EXPECT_NE(all[i].halide_target[0], '\0');
-        EXPECT_TRUE(i == 0 || all[i - 1].rank < all[i].rank) << all[i].name;
+        EXPECT_TRUE(i == 0 || all[i - 1].priority < all[i].priority) << all[i].name;
     }
     hewn_target_info info{};
     info.struct_size = sizeof info;
@@ -108,8 +110,8 @@ TEST_F(Forcing, TargetsAscendInRank) {
 }
 
 #if defined(__linux__) && defined(__x86_64__)
-// A target runs here exactly if the system names the features that README.md says it needs, by
-// Linux's words for them. One that is not found any more would only be skipped by the other tests.
+// A target runs here exactly if the system names the features that it needs, by Linux's words for
+// them. If the library no longer recognized a target, the other tests would only skip it.
 TEST_F(Forcing, TargetsRunWhereTheirFeaturesAre) {
     const std::string sse41 = "sse4_1", avx2 = sse41 + " avx avx2 fma bmi2 f16c",
                       avx512 = avx2 + " bmi1 avx512f avx512cd avx512vl avx512dq avx512bw",
@@ -138,7 +140,7 @@ TEST_F(Forcing, TargetsRunWhereTheirFeaturesAre) {
 }
 #endif
 
-// Whether this chip runs AVX-512's vectors in halves, and is a Zen 4 then.
+// Whether this chip runs AVX-512's vectors in halves. It is a Zen 4 then.
 bool runs_in_halves() {
 #if defined(__x86_64__)
     __builtin_cpu_init();
@@ -148,14 +150,14 @@ bool runs_in_halves() {
 #endif
 }
 
-// Exactly one variant of each operator x signature is picked: of those that run here, the one of
-// the highest rank, as it counts on this chip.
-TEST_F(Forcing, PicksTheHighestRank) {
-    std::map<std::string, int32_t> rank;
-    for (const auto &target : targets()) rank[target.name] = target.rank;
+// Exactly one variant of each kernel is picked: of those that run here, the one with the highest
+// priority that counts on this chip.
+TEST_F(Forcing, PicksTheHighestPriority) {
+    std::map<std::string, int32_t> priority;
+    for (const auto &target : targets()) priority[target.name] = target.priority;
     const auto counts = [&](const std::string &kernel, const std::string &target) {
-        const int64_t in_halves = plan_knobs().at(kernel + "__" + target).at("rank_in_halves");
-        return in_halves > 0 && runs_in_halves() ? in_halves : rank[target];
+        const int64_t in_halves = plan_knobs().at(kernel + "__" + target).at("priority_in_halves");
+        return in_halves > 0 && runs_in_halves() ? in_halves : priority[target];
     };
     std::map<std::string, std::string> picked, best;
     for (uint32_t i = 0; i < hewn_variant_count(); i++) {
@@ -187,9 +189,9 @@ TEST_F(Forcing, TargetAndVariantNames) {
     }
 }
 
-// A target that leaves a kernel to the ones below it (`only` in lists/targets.py) is no error: its
-// name applies to every operator. What no target has is one, also where this build has been told to
-// leave it out.
+// The name of a target applies to every operator. If the target leaves a kernel to the ones below
+// it (`only` in lists/targets.py), that is no error. It is one if no target has the kernel, also if
+// this build was told to leave it out.
 TEST_F(Forcing, TargetNamesApplyToEveryOperator) {
     std::set<std::pair<std::string, std::string>> kernels = {{"add", "f16"}, {"add", "i64"}};
     for (const Variant &variant : all_variants())
@@ -200,7 +202,7 @@ TEST_F(Forcing, TargetNamesApplyToEveryOperator) {
         const Problem problem = random_problem(type, operand_types(type, signature), random, 100);
         const std::string kernel = operator_name + "_" + signature;
         std::string expected;
-        for (const auto &target : targets()) {  // in ascending rank
+        for (const auto &target : targets()) {  // in ascending priority
             if (target.device != HEWN_DEVICE_CPU || !target.supported) continue;
             if (find_variant(kernel + "__" + target.name)) expected = kernel + "__" + target.name;
             const Environment environment(target.name);
@@ -226,7 +228,7 @@ TEST_F(Forcing, EnvironmentForcesWhatOptionsLeaveOpen) {
             ASSERT_EQ(add(open).status, HEWN_STATUS_OK);
             EXPECT_EQ(ran(), variant);
         }
-        // Options come first.
+        // Options come before the environment.
         ASSERT_EQ(add(find_variant(variants.back())->target).status, HEWN_STATUS_OK);
         EXPECT_EQ(ran(), variants.back());
     }
@@ -246,8 +248,8 @@ TEST_F(Forcing, EnvironmentForcesWhatOptionsLeaveOpen) {
     EXPECT_EQ(by_option.message.find("HEWN_VARIANT"), std::string::npos) << by_option;
 }
 
-// Messages are one line of UTF-8 whatever they quote, and end before a character that they have no
-// room for. outcome_of() checks it of all.
+// Messages are one line of UTF-8, whatever they quote, and end before a character for which there
+// is no room. outcome_of() checks all messages.
 TEST_F(Forcing, MessagesArePlainText) {
     const auto quotes = [&](const std::string &variant, const std::string &as) {
         const Outcome outcome = add(variant.c_str());
@@ -271,7 +273,7 @@ TEST_F(Forcing, MessagesArePlainText) {
     }
 }
 
-// `picked` tells what compile takes where nothing is forced: the environment is not looked at.
+// `picked` says what compile takes if nothing is forced. It does not depend on the environment.
 TEST_F(Forcing, EnvironmentDoesNotChangePicked) {
     const auto picked = [] {
         std::vector<int32_t> flags;
@@ -295,8 +297,8 @@ TEST_F(Forcing, Unknown) {
     EXPECT_EQ(add(std::string(10000, 'x').c_str()).status, HEWN_STATUS_NO_VARIANT);
 }
 
-// What is suggested for a mistyped name runs: a target, or a variant of this kernel, of this
-// device.
+// The name that is suggested for a mistyped one can be forced: it is a target, or a variant of this
+// kernel and of this device.
 TEST_F(Forcing, SuggestsTheNearest) {
     for (const auto &target : targets()) {
         if (target.device != HEWN_DEVICE_CPU || !find_variant(on(target.name))) continue;
@@ -313,7 +315,7 @@ TEST_F(Forcing, SuggestsTheNearest) {
     EXPECT_NE(outcome.message.find(targets()[0].name), std::string::npos) << outcome;
 }
 
-// A variant of another kernel is an error, not a hint.
+// To force a variant of another kernel is an error. It is not ignored.
 TEST_F(Forcing, NotFitting) {
     for (const Variant &variant : built_variants()) {
         if (variant.operator_name == "add" && variant.signature == "f32") continue;
@@ -323,8 +325,8 @@ TEST_F(Forcing, NotFitting) {
     }
 }
 
-// What this machine cannot run is refused with the feature it lacks. Under qemu-x86_64 this always
-// finds something.
+// A target that this machine cannot run is refused, with the feature that the machine lacks. With
+// qemu-x86_64 there is always such a target.
 TEST_F(Forcing, NotRunnable) {
     size_t refused = 0;
     for (const auto &target : targets()) {
@@ -337,7 +339,7 @@ TEST_F(Forcing, NotRunnable) {
     if (refused == 0) GTEST_SKIP() << "this machine runs every target of this build";
 }
 
-// A GPU's variant is never the CPU's, whether there is a GPU or not.
+// The CPU never takes a GPU's variant, whether there is a GPU or not.
 TEST_F(Forcing, AnotherDevices) {
     for (const auto &target : targets()) {
         if (target.device == HEWN_DEVICE_CPU) continue;

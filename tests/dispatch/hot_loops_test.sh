@@ -1,24 +1,29 @@
 #!/usr/bin/env bash
-# What depends on LLVM joining the lanes of llvm.lrint and llvm.fma: every x86 kernel that narrows
-# to 8 bits converts vectors, in every form, and converts one element at a time at most in its
-# scalar tail, of which there is one a layout (of 32 bits its two halves); AVX-512 has masks
-# instead, and whole vectors alone.
-# Differences of narrow integers stay in 32 bits, and the maximum that keeps Halide from narrowing
-# them is folded away (hewn::difference_f32). No kernel calls a function of libm for a lane. And
-# what depends on Halide finding vpdpbusd, LLVM finding vaddph, keeping a prefetch and dropping the
-# branch that a shortcut excludes, and on LLVM loading twice what is passed twice, in ascending
-# order (quotient() in generators/quantize_linear.cpp), and packing what lies in order
-# (add_packs in generators/packs.h). And that vectors of 32 and 64 bytes that LLVM keeps
-# on the stack lie aligned there, so that none lies across two pages. And what depends on the C++
-# compiler keeping the prefetches of boxes.cpp: of streamed outputs' inputs by each hint, of
-# operands beside transposed ones; and on the module declaring LLVM's prefetch intrinsic
-# (generators/transpose.cpp).
+# hot_loops_test.sh NM OBJDUMP OBJECTS_FILE BOXES_OBJECT
 #
-#     hot_loops_test.sh NM OBJDUMP OBJECTS_FILE BOXES_OBJECT
+# Checks the instructions of x86 kernels and of copies. Their speed depends on what LLVM, Halide and
+# the C++ compiler make of the sources, and results do not show it:
 #
-# A target that no rule here knows fails.
+# - LLVM joins the lanes of llvm.lrint and llvm.fma. Every kernel that narrows to 8 bits converts
+#   vectors, in every form. It converts single elements at most in its scalar tail, of which there
+#   is one for each layout (two for inputs of 32 bits, which are cut into halves). AVX-512 has masks
+#   instead of a tail, and converts only whole vectors.
+# - Differences of narrow integers stay in 32 bits, and the maximum that keeps Halide from narrowing
+#   them is folded away (hewn::difference_f32).
+# - No kernel calls a function of libm for a lane.
+# - Halide finds vpdpbusd, and LLVM finds vaddph, keeps prefetches, and drops the branch that a
+#   shortcut excludes.
+# - LLVM loads twice what is passed twice, in ascending order (quotient() in
+#   generators/quantize_linear.cpp), and packs what lies in order (add_packs in generators/packs.h).
+# - Vectors of 32 and 64 bytes that LLVM keeps on the stack are aligned there, so that none lies
+#   across two pages.
+# - The C++ compiler keeps the prefetches of boxes.cpp: those of streamed outputs' inputs, by each
+#   hint, and those of operands next to transposed ones.
+# - The transpositions' module declares LLVM's prefetch intrinsic (generators/transpose.cpp).
+#
+# A target for which there is no rule here fails.
 set -euo pipefail
-set -f  # addresses in brackets are no names of files
+set -f  # addresses in brackets are not patterns of files' names
 nm=$1 objdump=$2 objects=$3 boxes=$4
 checked=0 failed=0
 variants=$(dirname "$objects")/../include/variants.inc
@@ -28,9 +33,9 @@ fail() {
     failed=1
 }
 
-# ascending VERB LEAST OFFSET...: what `name` reads or multiplies by in memory, LEAST times at
-# least, in ascending order and a cache line further on at most. [] is no offset: 0, where a loop
-# begins.
+# ascending VERB LEAST OFFSET...: checks the offsets at which `name` reads memory or multiplies by
+# it. There must be LEAST of them or more, in ascending order, each at most a cache line after the
+# one before. [] stands for no offset: that is 0, where a loop begins.
 ascending() {
     local verb=$1 least=$2 last=0 offset
     shift 2
@@ -43,7 +48,8 @@ ascending() {
     (($# >= least)) || fail "$name: $verb $# times, $least expected at least"
 }
 
-# By kernel how many layouts it holds: HEWN_FORM(hewnk_<kernel>, <form>, 1u << 0b11 | 1u << 0b10).
+# The number of layouts of each kernel, by lines such as
+# HEWN_FORM(hewnk_<kernel>, <form>, 1u << 0b11 | 1u << 0b10).
 declare -A layouts_of
 while read -r entry layouts; do
     layouts_of[$entry]=$layouts
@@ -52,14 +58,13 @@ done < <(grep -oE 'HEWN_FORM\(hewnk_[^)]*' "$variants" |
 
 while read -r object; do
     name=$(basename "$object" .o)
-    # Not the Halide runtime, kernels of a GPU.
+    # Leave out Halide's runtime and the kernels of GPUs.
     [[ $name == *__x86_64_* || $name == transpose_* ]] || continue
     case $name in
     *__x86_64_sse41* | *__x86_64_avx2* | *__x86_64_avx512* | transpose_*) ;;
     *) fail "$name: what its target's loops should be is not known here" ;;
     esac
-    # Whatever else a kernel needs comes from Halide's runtime or is one of the compiler's memory
-    # functions.
+    # A kernel may call only Halide's runtime and the compiler's memory functions.
     unknown=$("$nm" --undefined-only "$object" | awk '{print $NF}' |
         grep -vE '^(halide_.*|_?_?mem(cpy|set|move))$' || true)
     [[ -z $unknown ]] || fail "$name: calls $(tr '\n' ' ' <<<"$unknown")"
@@ -84,7 +89,7 @@ while read -r object; do
         kept=$(grep -c prefetcht1 <<<"$code" || true)
         ((kept == quarter)) || fail "$name: $kept prefetches, $quarter expected"
         ;;
-    dynamic_quantize_linear_*__range)  # two instructions for a vector, four in a step
+    dynamic_quantize_linear_*__range)  # two instructions for each vector, four vectors in a step
         kinds='minps maxps'
         if [[ $name == *_f16_* ]]; then kinds='pmaxuw pmaxsw'; fi
         for kind in $kinds; do
@@ -157,8 +162,8 @@ while read -r object; do
 done <"$objects"
 
 code=$("$objdump" --disassemble --no-show-raw-insn "$boxes")
-# What keeps the results the same and only makes them slow, or late, without: prefetches, streaming
-# stores and their fence.
+# Without these instructions the results are the same, but they come slowly, or late: prefetches,
+# streaming stores and their fence.
 for instruction_and_least in prefetcht0:1 prefetcht1:2 prefetchnta:1 movntdq:1 vmovntdq:2 \
     sfence:1; do
     instruction=${instruction_and_least%:*} least=${instruction_and_least#*:}

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# What the CMake options choose: options_test.sh CMAKE SOURCE SCRATCH-FOLDER CXX HALIDE-INCLUDE-DIR
-# GENERATOR MAKE-PROGRAM
+# options_test.sh CMAKE SOURCE SCRATCH-FOLDER CXX HALIDE-INCLUDE-DIR GENERATOR MAKE-PROGRAM
+#
+# Tests what the CMake options choose, and how wrong ones are refused. It only configures builds.
 set -euo pipefail
 cmake=$1 source=$2 scratch=$3 cxx=$4 halide=$5 generator=$6 make=$7
 failed=0
 
+# configure OPTION...: configures a build in the scratch folder.
 configure() {
     rm -rf "$scratch"
     "$cmake" -S "$source" -B "$scratch" -G "$generator" -DCMAKE_MAKE_PROGRAM="$make" \
@@ -27,14 +29,17 @@ refused() {  # refused MESSAGE OPTION...
             echo yes || cat "$scratch.log")"
     fi
 }
+# names MACRO 1|2 FILE: prints the first or second arguments of the macro in a generated file, each
+# once.
 names() {
     sed -n "s/^$1(\\([^,)]*\\), *\\([^,)]*\\).*/\\$2/p" "$scratch/generated/include/$3" | sort -u |
         paste -sd' '
 }
 
-# Dispatch and the transpositions take the first target for the lowest, whatever the option's order.
+# Dispatch and the transpositions take the first target for the lowest, so targets ascend, whatever
+# the option's order.
 configure "-DHEWN_TARGETS=x86_64_avx512;x86_64_sse41;x86_64_avx512"
-check "targets ascend in rank" "x86_64_sse41 x86_64_avx512" \
+check "targets ascend in priority" "x86_64_sse41 x86_64_avx512" \
     "$(sed -n 's/^HEWN_TARGET(\([^,]*\),.*/\1/p' "$scratch/generated/include/targets.inc" |
     paste -sd' ')"
 
@@ -72,7 +77,7 @@ variants() {
 check "a target with signatures of its own" \
     "add_f16__cuda_sm75 dequantize_linear_u8_f16__cuda_sm75 dequantize_linear_u8_f16__cuda_sm80" \
     "$(variants)"
-# A form of another operator's is that operator's function, where that is built.
+# If a form is another operator's and that operator is built, the form is that operator's function.
 shared() {
     sed -n 's/.* HEWN_FORM(\(hewnk_[a-z0-9_]*__reciprocal\),.*/\1/p' \
         "$scratch/generated/include/variants.inc" | sort -u | paste -sd' '
@@ -120,7 +125,7 @@ refused "'sse2' is not one of: cpu gpu x86_64_sse41" -DHEWN_TARGETS=sse2
 refused "leave no variant" -DHEWN_OPERATORS=add -DHEWN_SIGNATURES=quantize_linear_f32_u8
 refused "leave no variant" -DHEWN_SIGNATURES=add_f32 -DHEWN_TARGETS=cuda_sm80
 
-# What is not there is named, and what to do.
+# If something is missing, the message names it and says what to do.
 refused "Halide 21.0.0 was not found.*scripts/setup.sh" "-DHEWN_HALIDE_DIR=$scratch/nowhere"
 configure "-DHEWN_HALIDE_DIR=$(dirname "$halide")" \
     "-DHEWN_HALIDE_INCLUDE_DIR:PATH=$(dirname "$halide")/gone"
@@ -132,13 +137,13 @@ refused "HEWN_HALIDE_INCLUDE_DIR: $scratch-empty has no HalideRuntime.h" \
 refused "HEWN_GENERATORS: there is no $scratch/nowhere" "-DHEWN_GENERATORS=$scratch/nowhere"
 refused "HEWN_TUNING_DIR: $scratch/nowhere is not a folder" "-DHEWN_TUNING_DIR=$scratch/nowhere"
 
-# Systems without kernels, by name: other processors, 32 bits, the other byte order.
+# Systems without kernels are refused by name: other processors, 32 bits, the other byte order.
 foreign=(-DCMAKE_SYSTEM_NAME=Linux -DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY
     "-DHEWN_GENERATORS=$cxx")
 for processor in s390x armv7l riscv64; do
     refused "no kernels for $processor yet" "${foreign[@]}" "-DCMAKE_SYSTEM_PROCESSOR=$processor"
 done
-refused "no kernels for programs of 32 bits yet, on x86_64" "${foreign[@]}" \
+refused "no kernels for 32-bit programs yet; on x86_64" "${foreign[@]}" \
     -DCMAKE_SYSTEM_PROCESSOR=x86_64 -DCMAKE_C_FLAGS=-m32 -DCMAKE_CXX_FLAGS=-m32
 if command -v aarch64-linux-gnu-g++ >/dev/null; then
     refused "no kernels for big-endian programs yet" "${foreign[@]}" \
@@ -147,7 +152,7 @@ if command -v aarch64-linux-gnu-g++ >/dev/null; then
         -DCMAKE_CXX_FLAGS=-mbig-endian
 fi
 
-# Tuning files: what they say is checked before anything is built.
+# Tuning files are checked before anything is built.
 tuning=$scratch-tuning
 mistuned() {  # mistuned MESSAGE SED-EXPRESSION: the file of x86_64_avx2, changed
     rm -rf "$tuning"
@@ -171,7 +176,7 @@ mistuned "'general' is not a form of quantized_linear_add" 's/"folded"/"general"
 mistuned "'dense' is not a form of quantized_linear_add for x86_64_avx2" 's/"folded"/"dense"/'
 mistuned "no tuning file" 's/{/[/'
 
-# A target without a file of its own takes its family's, which has to serve all of its forms.
+# A target without a file of its own takes that of its family, which has to serve all its forms.
 rm -rf "$tuning"
 cp -r "$source/tuning" "$tuning"
 rm "$tuning/x86_64_avx2.json"
@@ -187,7 +192,8 @@ refused "no file for x86_64_avx2, none of x86_64_avx2.json, x86_64.json, x86.jso
 rm -rf "$tuning"
 cp -r "$source/tuning" "$tuning"
 
-# A plan's knobs: the signature's own before the operator's before the default.
+# The values of a plan's knobs: a signature's own come before the operator's, and these before the
+# defaults.
 plan_of() {
     sed -n "s/^HEWN_PLAN($1__x86_64_avx2, .*KNOB($2, \([0-9]*\)).*/\1/p" \
         "$scratch/generated/include/plans.inc"

@@ -1,5 +1,5 @@
-// Prints the variant that is picked here and checks its results, or prints the error of a machine
-// that can run none. qemu_test.sh runs it on CPUs that the machine at hand is not.
+// Prints the variant that is picked on this CPU, and checks its results. On a CPU that can run none
+// it prints the error instead. qemu_test.sh runs this program on emulated CPUs.
 #include <hewn/hewn.h>
 
 #include <cstdio>

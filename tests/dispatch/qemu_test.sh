@@ -1,6 +1,9 @@
 #!/usr/bin/env bash
-# The library on CPUs that this machine is not:
-# qemu_test.sh PROBE TESTS PLAN_TESTS x86-64|arm-64 [X86_FEATURES]. Exit 77: skipped.
+# qemu_test.sh PROBE TESTS PLAN_TESTS x86-64|arm-64 [X86_FEATURES]
+#
+# Runs the library on CPUs that this machine does not have, emulated by QEMU. Dispatch must pick the
+# right target on each of them, and refuse the targets that the CPU cannot run. The exit status 77
+# means skipped.
 set -euo pipefail
 probe=$1 tests=$2 plan_tests=$3 arch=$4
 case $arch in
@@ -19,8 +22,8 @@ unset HEWN_VARIANT GTEST_COLOR
 failed=0
 passed='PASSED  ] [1-9]'  # a filter that chooses no test passes as well
 
-# expect CPU EXIT-CODE WORD COMMAND...: the command's exit code, and a word of what it prints, as a
-# pattern.
+# expect CPU EXIT-CODE WORD COMMAND...: runs the command on the CPU, and checks its exit code and
+# that its output has the word, a pattern.
 expect() {
     local cpu=$1 code=$2 word=$3 got=0 output
     shift 3
@@ -48,32 +51,32 @@ if [[ $arch == arm-64 ]]; then
     exit $failed
 fi
 
-# Below SSE4.1: an error that says so, not an illegal instruction (exit code 132).
+# Below SSE4.1 there must be an error that says so, and no illegal instruction (exit code 132).
 expect core2duo 2 "sse4.1" "$probe"
 expect Nehalem 0 "quantize_linear_f32_u8__x86_64_sse41" "$probe"
-# Transpositions and streamed copies, which are chosen apart from the variant.
+# Transpositions and streamed copies are chosen apart from the variant.
 expect Nehalem 0 "$passed" "$plan_tests" --gtest_brief=1 '--gtest_filter=Plan.RandomLayouts*'
-# QEMU before 7.2 has no AVX: there every Haswell would pass for a Nehalem.
+# QEMU before 7.2 has no AVX. Every Haswell would pass for a Nehalem there.
 haswell=$("$qemu" -cpu Haswell "$probe" 2>&1 || true)
 if grep -q "doesn't support requested feature.*avx" <<<"$haswell"; then
     echo "skipped: the Haswells ($("$qemu" --version | head -n 1) has no AVX)"
     exit $failed
 fi
-# AVX whose registers the operating system does not save.
+# These lack something: the first has AVX, but the operating system does not save its registers.
 expect Haswell,-xsave 0 "quantize_linear_f32_u8__x86_64_sse41" "$probe"
 expect Haswell,-fma 0 "quantize_linear_f32_u8__x86_64_sse41" "$probe"
 expect Haswell,-f16c 0 "quantize_linear_f32_u8__x86_64_sse41" "$probe"
 expect Haswell 0 "quantize_linear_f32_u8__x86_64_avx2" "$probe"
 
-# What cannot run there is refused when forced, and skipped by name.
-# (/proc/cpuinfo is of the CPU that emulates.)
+# A target that cannot run there is refused if it is forced, and skipped by name. One test is left
+# out, because /proc/cpuinfo is that of the real CPU.
 expect Haswell,-xsave 0 "$passed" "$tests" --gtest_brief=1 \
     '--gtest_filter=Forcing.*-*TargetsRunWhereTheirFeaturesAre'
 expect Haswell,-xsave 0 "dequantize_linear_u8_f32__x86_64_avx2: this machine lacks" "$tests" \
     '--gtest_filter=VariantTest.RankZero/dequantize_linear_u8_f32__*'
 
-# What CPUID is taken to say, beside what the compiler says, on every CPU of 64 bits that QEMU
-# knows.
+# Compares what the library reads of CPUID with what the compiler reads, on every CPU of 64 bits
+# that QEMU knows.
 features=${5-}
 if [[ $features ]]; then
     compared=0

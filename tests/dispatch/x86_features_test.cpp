@@ -1,5 +1,6 @@
-// The runtime's own reading of CPUID beside the compiler's: exit 1 names what differs. On this
-// machine's CPU; qemu_test.sh runs it on those that QEMU emulates.
+// Compares what the runtime itself reads of CPUID with what the compiler reads. If something
+// differs, the program names it and exits with 1. It runs on this machine's CPU, and qemu_test.sh
+// runs it on those that QEMU emulates.
 #include <cstdio>
 #include <iterator>
 
@@ -14,7 +15,8 @@ int main() {
         differing++;
     };
     __builtin_cpu_init();
-    if (!__builtin_cpu_supports("sse2")) {  // GCC 12 and Hygon's: it reads nothing
+    // GCC 12 reads nothing on Hygon's CPUs.
+    if (!__builtin_cpu_supports("sse2")) {
         std::printf("the compiler does not know this CPU\n");
         return 0;
     }

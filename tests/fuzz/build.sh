@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Builds the fuzzers into $OUT, as OSS-Fuzz calls it: with $CC, $CXX, $CFLAGS, $CXXFLAGS and
-# $LIB_FUZZING_ENGINE; each with its kept inputs as NAME_seed_corpus. HEWN_GENERATORS: of a native
-# build, else they are built. What building hewn needs must be there (scripts/setup.sh).
+# $LIB_FUZZING_ENGINE. Each fuzzer's kept inputs are copied to $OUT as NAME_seed_corpus.
+# HEWN_GENERATORS may name the generators of a native build; without it they are built. What
+# building hewn needs must be installed (scripts/setup.sh).
 set -euo pipefail
 source=$(realpath "$(dirname "${BASH_SOURCE[0]}")/../..")
 build=$OUT/build

@@ -1,6 +1,7 @@
-// Conformance cases: lines of any bytes. What is a case is run, with an allocation that fails.
-// (None fails while the line is parsed: destructors of nlohmann's JSON allocate and end a program
-// that gets nothing, which the tool turns into its exit code 3.)
+// Fuzzes the tool's conformance cases with lines of any bytes. If a line is a case, the case is run
+// while allocations fail; the first byte says from which one on. No allocation fails while the line
+// is parsed: destructors of nlohmann's JSON allocate, and end a program that gets no memory, which
+// the tool turns into its exit code 3.
 #include "../../tools/hewn/cases.h"
 
 #include "fuzz.h"

@@ -1,5 +1,6 @@
-// hewn_compile of any structs, levels and options, with a memory hook that fails: ends in a status,
-// writes nothing where it refuses, gives back all that it took.
+// Fuzzes hewn_compile with any structs, levels and options, while the device's memory hook fails
+// from some call on. Each call must end with a status, must write nothing if it refuses, and must
+// give back all memory that it took.
 #include <hewn/hewn.h>
 
 #include <array>
@@ -13,7 +14,8 @@ namespace {
 
 using hewn_fuzz::Input, hewn_fuzz::fail;
 
-// The device's memory: fails from the counted allocation on.
+// The device's memory hooks. `until_failure` counts down the calls until there is no memory any
+// more; 0: there always is.
 struct Hooks {
     unsigned until_failure;
     int live = 0;
@@ -35,7 +37,8 @@ struct Hooks {
     }
 };
 
-// A tensor's description, with the arrays that it points to: mostly such as the operator takes.
+// A tensor's description, with the arrays that it points to. Most are such that the operator
+// accepts them.
 struct Tensor {
     std::array<int64_t, 16> sizes, strides, block_sizes;
     hewn_tensor_desc desc;
@@ -58,7 +61,7 @@ struct Tensor {
     }
 
 private:
-    // Packed, with repetitions, and now and then any number.
+    // Contiguous strides, some of which are 0, and now and then any number.
     void set_strides(Input &input, uint32_t rank) {
         const uint8_t repeats = input.take<uint8_t>() & input.take<uint8_t>();
         strides = {};
@@ -68,7 +71,7 @@ private:
     }
 };
 
-// The names of targets and variants, and one that is neither.
+// Names to force: those of targets and of some variants, and names that are neither.
 const std::vector<std::string> &names() {
     static const std::vector<std::string> all = [] {
         std::vector<std::string> names = {"x86_64", "none", "__", ""};
@@ -90,6 +93,7 @@ constexpr hewn_feature_level LEVELS[] = {HEWN_FEATURE_LEVEL_NEWEST, HEWN_FEATURE
                                          HEWN_FEATURE_LEVEL_5_1,    HEWN_FEATURE_LEVEL_6_3,
                                          HEWN_FEATURE_LEVEL_6_4,    HEWN_FEATURE_LEVEL_HEWN};
 
+// Options of compile, with the arrays that they point to.
 struct Options {
     alignas(64) std::array<uint8_t, 4096> memory;
     std::vector<hewn_buffer_binding> constants;
@@ -116,6 +120,7 @@ struct Options {
     }
 };
 
+// One call of hewn_compile, whose arguments are taken from the input.
 void compile(Input &input, hewn_device *device, const Hooks &hooks) {
     const Options options(input);
     const hewn_test::Variant &variant = input.pick(hewn_test::listed_variants());
@@ -134,7 +139,8 @@ void compile(Input &input, hewn_device *device, const Hooks &hooks) {
     const hewn_operator_desc desc = {sizeof desc,
                                      input.one_in(32) ? input.take<int32_t>() : variant.op(),
                                      input.one_in(64) ? nullptr : own.data()};
-    if (input.one_in(8)) {  // attributes, the first of which is a precision
+    // Attributes lie after the tensors. The first one is a precision.
+    if (input.one_in(8)) {
         const std::array<int32_t, 2> attributes = {int32_t(input.below(4)), input.one_in(16)};
         std::memcpy(&own[1 + count], attributes.data(), sizeof attributes);
         struct_size += uint32_t(sizeof attributes);

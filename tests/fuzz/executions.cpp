@@ -1,5 +1,6 @@
-// Compile, bind and execute on any layout, for every target that runs here: the same bits as the
-// truth, between pages that fault.
+// Fuzzes compile, bind and execute with any layouts. Each variant that this machine's CPU can run
+// must give the same bits as the reference, and must not touch memory outside its tensors: each
+// tensor ends at a page that faults.
 #include <hewn/hewn.hpp>
 
 #include <memory>
@@ -17,10 +18,11 @@ namespace {
 using namespace hewn_test;
 using hewn_fuzz::Input, hewn_fuzz::fail;
 
+// A kernel of an element-wise operator, with its variants that run here.
 struct Kernel {
     hewn_operator_type op;
     std::vector<DataTypes> all_types;
-    std::vector<std::string> variants;  // a target each
+    std::vector<std::string> variants;  // one for each target
 };
 
 const std::vector<Kernel> &kernels() {
@@ -42,7 +44,8 @@ const std::vector<Kernel> &kernels() {
     return all;
 }
 
-// Strides of a tensor over these sizes: repeating where a bit is set, in either order, with gaps.
+// Strides of a tensor of these sizes, in either order of dimensions and with gaps. If `may_repeat`,
+// some of them are 0.
 std::vector<int64_t> strides_of(const std::vector<int64_t> &sizes, bool may_repeat, Input &input) {
     const uint8_t repeats = may_repeat ? input.take<uint8_t>() & input.take<uint8_t>() : 0;
     const bool columns_first = input.one_in(4);
@@ -58,6 +61,7 @@ std::vector<int64_t> strides_of(const std::vector<int64_t> &sizes, bool may_repe
     return strides;
 }
 
+// One to five sizes, with at most 8192 elements in all. Sizes may be 0.
 std::vector<int64_t> sizes_of(Input &input) {
     std::vector<int64_t> sizes(1 + input.below(5));
     int64_t elements = 1;
@@ -69,7 +73,7 @@ std::vector<int64_t> sizes_of(Input &input) {
     return sizes;
 }
 
-// Its contents are random, but the same for the same bytes.
+// A problem of the kernel. Its contents are random, but always the same for the same bytes.
 Problem problem_of(const Kernel &kernel, Input &input) {
     const DataTypes &types = input.pick(kernel.all_types);
     const std::vector<int64_t> sizes = sizes_of(input);
@@ -87,7 +91,7 @@ Problem problem_of(const Kernel &kernel, Input &input) {
     return problem;
 }
 
-// Executed with every tensor at the end of pages of its own.
+// Executes with every tensor at the end of pages of its own, and compares with the reference.
 void execute_guarded(Problem &problem, const std::string &variant) {
     static std::vector<std::unique_ptr<GuardedPages>> pages;
     const hewn_compile_options options = {sizeof options,  HEWN_FEATURE_LEVEL_NEWEST,
@@ -104,7 +108,7 @@ void execute_guarded(Problem &problem, const std::string &variant) {
     for (size_t i = 0; i < bindings.size(); i++) {
         if (pages.size() <= i) pages.push_back(std::make_unique<GuardedPages>(size_t(1) << 21));
         if (!bindings[i].buffer) continue;
-        if (bindings[i].size > size_t(1) << 21) return;  // gaps made it large
+        if (bindings[i].size > size_t(1) << 21) return;  // gaps made the tensor too large
         uint8_t *const memory = pages[i]->last(bindings[i].size);
         std::memcpy(memory, bindings[i].buffer, bindings[i].size);
         bindings[i].buffer = memory;

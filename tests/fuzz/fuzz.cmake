@@ -1,5 +1,5 @@
-# The fuzzers. HEWN_FUZZING_ENGINE, which build.sh sets, makes a program of each; without it one
-# program replays the kept inputs.
+# The fuzzers. With HEWN_FUZZING_ENGINE, which build.sh sets, each of them is a program. Without it,
+# all of them are one program, which replays the kept inputs of corpus/ as a test.
 
 set(HEWN_FUZZING_ENGINE "" CACHE STRING
     "What links libFuzzer, as -fsanitize=fuzzer; empty: replays")
@@ -9,7 +9,7 @@ function(hewn_fuzz_program name)
     add_executable(${name} fuzz/fuzz.cpp ${ARGN} ${tool_objects})
     target_link_libraries(${name} PRIVATE hewn_files hewn_reference nlohmann_json::nlohmann_json)
     target_compile_options(${name} PRIVATE -Wall -Wextra $<$<CONFIG:Release>:-O1>)
-    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")  # fuzz.cpp replaces both
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")  # fuzz.cpp replaces new and delete
         target_compile_options(${name} PRIVATE -Wno-mismatched-new-delete)
     endif()
 endfunction()

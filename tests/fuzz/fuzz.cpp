@@ -1,3 +1,5 @@
+// Code that the fuzzers share (fuzz.h): allocations that fail and, for the tests, the program that
+// replays the kept inputs.
 #include "fuzz.h"
 
 #include <unistd.h>
@@ -15,7 +17,8 @@ namespace hewn_fuzz {
 
 namespace {
 
-unsigned until_failure = 0;  // allocations, the failing one among them; 0: none fails
+// How many allocations there are until they fail, counting the first one that fails; 0: none fails.
+unsigned until_failure = 0;
 
 std::map<std::string, Fuzzer> &fuzzers() {
     static std::map<std::string, Fuzzer> all;
@@ -58,7 +61,7 @@ void with_file(const std::string &bytes, const char *extension, unsigned failing
 
 }  // namespace hewn_fuzz
 
-// From the counted one on, none: what then asks again must cope as well.
+// All allocations fail from the counted one on, because code that asks again must cope as well.
 static void *allocate(size_t bytes) {
     using hewn_fuzz::until_failure;
     if (until_failure == 1) return nullptr;
@@ -81,7 +84,8 @@ void operator delete[](void *memory, size_t) noexcept { std::free(memory); }
 #include <filesystem>
 #include <iterator>
 
-// Replays: hewn_fuzz_replays CORPUS. Every folder there is of a fuzzer, every fuzzer has one.
+// hewn_fuzz_replays CORPUS: runs each fuzzer on the inputs in its folder of CORPUS. Every folder
+// must have a fuzzer, and every fuzzer a folder with at least ten inputs.
 int main(int argc, char **argv) {
     namespace fs = std::filesystem;
     if (argc != 2) return 2;

@@ -1,6 +1,6 @@
-// What the fuzzers share. A fuzzer takes any bytes; what it must not do ends the program: by a
-// sanitizer, a fault or fail(). Compiled for libFuzzer (scripts/fuzz.sh) each is a program; for the
-// tests all are in one, which replays kept inputs.
+// Code that the fuzzers share. A fuzzer is a function of any bytes. If something goes wrong it ends
+// the program, by a sanitizer, a fault or fail(). Compiled for libFuzzer (scripts/fuzz.sh), each
+// fuzzer is a program. For the tests all fuzzers are in one program, which replays kept inputs.
 #pragma once
 
 #include <algorithm>
@@ -29,15 +29,16 @@ struct Registered {
 #else
 #define HEWN_FUZZ_ENTRY(name) const hewn_fuzz::Registered registered_##name(#name, fuzz_##name);
 #endif
+// Begins the function of a fuzzer, with the parameters `data` and `size`.
 #define HEWN_FUZZ(name) \
     static void fuzz_##name(const uint8_t *data, size_t size); \
     HEWN_FUZZ_ENTRY(name) \
     static void fuzz_##name(const uint8_t *data, size_t size)
 
-// Says what is wrong and ends the program.
+// Prints what is wrong and ends the program.
 [[noreturn]] void fail(const std::string &what);
 
-// Numbers out of an input's bytes; zeros when they are used up.
+// Takes numbers from an input's bytes, one after the other. Once the bytes are used up they are 0.
 class Input {
 public:
     Input(const uint8_t *data, size_t size) : at_(data), left_(size) {}
@@ -51,14 +52,14 @@ public:
         left_ -= bytes;
         return value;
     }
-    // In [0, n), by a byte.
+    // A number in [0, n), from one byte.
     size_t below(size_t n) { return take<uint8_t>() % n; }
     bool one_in(size_t n) { return below(n) == 0; }
     template<class Container>
     const auto &pick(const Container &container) {
         return container[below(std::size(container))];
     }
-    // Mostly small; now and then any.
+    // A size or a stride: mostly a small number, now and then any.
     int64_t size() { return one_in(16) ? take<int64_t>() : int64_t(below(70)); }
     std::string rest() { return std::string(reinterpret_cast<const char *>(at_), left_); }
 
@@ -67,7 +68,8 @@ private:
     size_t left_;
 };
 
-// While one lives, C++ gets no memory from its `number`-th allocation on; 0: it does.
+// While an object of this class lives, C++'s allocations fail from the `number`-th one on; 0: none
+// fails.
 class FailingAllocations {
 public:
     explicit FailingAllocations(unsigned number);
@@ -76,12 +78,13 @@ public:
     FailingAllocations &operator=(const FailingAllocations &) = delete;
 };
 
-// read(path) of a file with these bytes, whose name ends so. What a tool says to a user may be
-// thrown: wrong input, a refusal, no memory.
+// Writes the bytes to a file whose name ends with `extension`, and calls read(path) while
+// allocations fail from the `failing_allocation`-th one on. `read` may throw what the tool reports
+// to its user: wrong input, a refusal, no memory.
 void with_file(const std::string &bytes, const char *extension, unsigned failing_allocation,
                const std::function<void(const std::string &path)> &read);
 
-// call(), which may throw what a tool says to a user.
+// Calls call(), which may throw what the tool reports to its user.
 void tolerating(const std::function<void()> &call);
 
 }  // namespace hewn_fuzz

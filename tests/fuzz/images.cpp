@@ -1,4 +1,5 @@
-// PNG and JPEG files. The first byte says which of them, and which allocation fails.
+// Fuzzes the tool's reading of PNG and JPEG files. The first byte says which of the two it is,
+// whether the values are normalized, and from which allocation on allocations fail.
 #include "../../tools/hewn/images.h"
 
 #include "fuzz.h"

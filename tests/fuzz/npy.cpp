@@ -1,4 +1,5 @@
-// NPY files, whose first byte says which allocation fails.
+// Fuzzes the tool's reading of NPY files. The first byte says from which allocation on allocations
+// fail.
 #include "../../tools/hewn/npy.h"
 #include "../../tools/hewn/files.h"
 #include "fuzz.h"
@@ -8,7 +9,7 @@ HEWN_FUZZ(npy) {
     const unsigned failing = unsigned(input.below(16));
     hewn_fuzz::with_file(input.rest(), ".npy", failing, [](const std::string &path) {
         const hewn::cli::Array array = hewn::cli::load_npy(path);
-        // What it says is there can be read.
+        // All elements that the array claims to have can be read.
         uint8_t last = 0;
         for (uint64_t i = 0; i < array.bytes; i += 64) last ^= uint8_t(array.data[i]);
         volatile uint8_t seen = last;

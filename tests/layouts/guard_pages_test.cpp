@@ -1,5 +1,5 @@
-// No variant reads or writes a byte outside its tensors: each tensor ends, or begins, at a page
-// that faults. POSIX.
+// Tests that no variant reads or writes a byte outside its tensors. Each tensor begins or ends at a
+// guard page, and an access to such a page faults. Only for POSIX systems.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,11 +24,11 @@ volatile sig_atomic_t expecting_fault = 0;
 
 void on_fault(int signal) {
     if (expecting_fault) siglongjmp(after_fault, 1);
-    std::signal(signal, SIG_DFL);  // not ours: die of it
+    std::signal(signal, SIG_DFL);  // not expected: the program ends
 }
 
-// Runs call() and says whether it faulted. Serial calls only: the handler runs on the thread that
-// faults.
+// Runs call() and says whether it faulted. The call must stay on this thread, because the handler
+// runs on the thread that faults.
 template<class Call>
 bool faults(Call &&call) {
     struct sigaction action {
@@ -36,7 +36,7 @@ bool faults(Call &&call) {
     action.sa_handler = on_fault;
     sigaction(SIGSEGV, &action, &old_segv);
     sigaction(SIGBUS, &action, &old_bus);
-    volatile bool faulted = true;  // or its value after the jump would be undefined
+    volatile bool faulted = true;  // else undefined after the jump
     if (sigsetjmp(after_fault, 1) == 0) {
         expecting_fault = 1;
         call();
@@ -52,7 +52,8 @@ class GuardPagesTest : public VariantTest {
 protected:
     enum class Flush { begin, end };
 
-    // Runs `problem` with every tensor copied between guard pages.
+    // Executes a problem whose tensors are all copied between guard pages: to the begin or to the
+    // end.
     testing::AssertionResult run(Problem &problem, const hewn_operator *op, Flush flush) {
         const auto place = [&](size_t i, uint64_t bytes) {
             return flush == Flush::begin ? pages_[i].first(bytes) : pages_[i].last(bytes);
@@ -102,7 +103,7 @@ protected:
         return result ? run(problem, op.get(), Flush::end) : result;
     }
 
-    // Whether all tensors are there and fit between the pages.
+    // Whether all tensors are present and fit between the guard pages.
     static bool fits(const Problem &problem) {
         return problem.output.bytes() <= CAPACITY &&
                std::all_of(problem.inputs.begin(), problem.inputs.end(),
@@ -122,7 +123,8 @@ TEST_P(GuardPagesTest, DenseLengths) {
     Random random = this->random();
     std::vector<std::vector<Layout>> layouts = {all_dense(variant.op()), per_tensor(variant.op())};
     for (const auto &layout : layouts) {
-        for (int64_t length = 1; length <= 520; length++) {  // both forms of quantization
+        // Enough elements for both forms of quantization.
+        for (int64_t length = 1; length <= 520; length++) {
             Problem problem = make_problem(variant.op(), variant.types(), {length}, layout, random);
             for (const Scales scales : {Scales::ordinary, Scales::extraordinary}) {
                 fill_inputs(problem, random, scales);
@@ -136,7 +138,7 @@ TEST_P(GuardPagesTest, DenseLengths) {
     }
 }
 
-// A scale and a zero point a row, in boxes of many rows of which the last has fewer.
+// A scale and a zero point for each row, in boxes of many rows. The last box has fewer.
 TEST_P(GuardPagesTest, ParametersOfRows) {
     const Variant &variant = GetParam();
     if (!facts(variant.op()).is_linear()) GTEST_SKIP() << "has no scale and zero point of its own";
@@ -149,7 +151,7 @@ TEST_P(GuardPagesTest, ParametersOfRows) {
     }
 }
 
-// Rows, per-axis parameters, gathers and scatters.
+// Rows, parameters per axis, and operands that are gathered or scattered.
 TEST_P(GuardPagesTest, RandomLayouts) {
     const Variant &variant = GetParam();
     Random random = this->random();
@@ -161,12 +163,13 @@ TEST_P(GuardPagesTest, RandomLayouts) {
     }
 }
 
-// Elements of 4 and 2 bits: the last byte has fewer than the others, and rows begin within one.
-TEST_P(GuardPagesTest, PackedTypes) {
+// Sub-byte types. The last byte may have fewer elements than the others, and rows may begin within
+// a byte.
+TEST_P(GuardPagesTest, SubByteTypes) {
     const Variant &variant = GetParam();
     Random random = this->random();
     for (const DataTypes &types : variant.all_types()) {
-        if (std::none_of(types.begin(), types.end(), packed_bits_of)) continue;
+        if (std::none_of(types.begin(), types.end(), sub_byte_bits_of)) continue;
         for (int64_t length = 1; length <= 140; length++) {
             Problem problem =
                 make_problem(variant.op(), types, {length}, all_dense(variant.op()), random);
@@ -182,7 +185,8 @@ TEST_P(GuardPagesTest, PackedTypes) {
     }
 }
 
-// Both passes of DYNAMIC_QUANTIZE_LINEAR, by steps and by elements, and its small outputs.
+// The passes of DYNAMIC_QUANTIZE_LINEAR over its input, by steps and by elements, and its small
+// outputs.
 TEST(GuardPages, DynamicQuantization) {
     const GuardedPages pages[4] = {GuardedPages(4096), GuardedPages(4096), GuardedPages(4096),
                                    GuardedPages(4096)};
@@ -192,7 +196,7 @@ TEST(GuardPages, DynamicQuantization) {
         for (int64_t length = 1; length <= 520; length++) {
             Dynamic problem({variant.types()[0], variant.types()[1]}, length);
             fill_normal(problem.input, random);
-            const Images expected = truth(problem);
+            const Images expected = expected_output(problem);
             const hewn_compile_options options = compile_options(variant.name.c_str(), 1);
             OperatorPtr op;
             ASSERT_EQ(compile(problem.description(), &options, op).status, HEWN_STATUS_OK);
@@ -222,7 +226,7 @@ TEST(GuardPages, DynamicQuantization) {
     }
 }
 
-// A refused constant is not read: it has less memory than its description says.
+// A constant that is refused is not read: it has less memory than its description says.
 TEST(GuardPages, RefusedConstants) {
     if (runnable_variants("quantize_linear", "f32_u8").empty())
         GTEST_SKIP() << "quantize_linear f32_u8: not in this build";
@@ -244,7 +248,7 @@ TEST(GuardPages, RefusedConstants) {
     EXPECT_EQ(outcome.status, HEWN_STATUS_INVALID_BINDING) << outcome;
 }
 
-// The trap itself works.
+// The guard pages themselves work.
 TEST(GuardPages, CatchAnAccess) {
     const GuardedPages pages(100);
     volatile uint8_t *begin = pages.first(100), *end = pages.last(100) + 100;

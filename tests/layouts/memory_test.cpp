@@ -1,6 +1,6 @@
-// Sizes and strides beyond 32 bits. Inputs repeat one window of memory or are sparse, so that they
-// cost little; outputs are real. A test that needs more memory than there is is skipped under its
-// own name. Linux.
+// Tests sizes and strides beyond 32 bits. Inputs repeat one window of memory or are sparse, so that
+// they take little memory. Outputs take real memory. If a test needs more memory than is available,
+// it is skipped, and the message names it. Only for Linux.
 #include <gtest/gtest.h>
 
 #include <sys/mman.h>
@@ -26,6 +26,7 @@ namespace {
 
 constexpr uint64_t GiB = uint64_t(1) << 30;
 
+// Skips the test unless this many bytes and half a GiB more are available.
 #define HEWN_NEEDS_MEMORY(bytes) \
     do { \
         const uint64_t needed = (bytes) + GiB / 2, there = available_memory(); \
@@ -37,8 +38,8 @@ constexpr uint64_t GiB = uint64_t(1) << 30;
         } \
     } while (false)
 
-// A window of memory seen over and over again in `bytes` of addresses: the memory of one window,
-// the contents of a large tensor.
+// `bytes` of addresses, in which one window of memory repeats: the contents of a large tensor, in
+// the memory of the window.
 class Repeated {
 public:
     static constexpr uint64_t WINDOW = uint64_t(1) << 24;
@@ -60,6 +61,7 @@ private:
     Mapping mapping_;
 };
 
+// A tensor's description and its memory.
 struct Operand : Spec {
     uint8_t *memory;
     Operand(hewn_data_type type, std::vector<int64_t> sizes, std::vector<int64_t> strides,
@@ -67,7 +69,7 @@ struct Operand : Spec {
         : Spec{type, std::move(sizes), std::move(strides)}, memory(memory) {}
 };
 
-// Compiles and executes; operands in DirectML's order, output last.
+// Compiles and executes. The operands are in DirectML's order, the output last.
 Outcome run(hewn_operator_type op, const std::vector<Operand> &operands,
             const hewn_compile_options &options = compile_options()) {
     TensorDescs descs;
@@ -90,7 +92,8 @@ Outcome run(hewn_operator_type op, const std::vector<Operand> &operands,
 constexpr hewn_data_type F32 = HEWN_DATA_TYPE_FLOAT32, U8 = HEWN_DATA_TYPE_UINT8,
                          I8 = HEWN_DATA_TYPE_INT8, I64 = HEWN_DATA_TYPE_INT64;
 
-// Where `count` elements of period `period` differ from the expected one, or -1.
+// The index of the first of `count` elements that differs from what is expected, which repeats
+// `period`; -1 if none differs.
 template<class T>
 int64_t first_difference(const T *actual, int64_t count, const std::vector<T> &period) {
     for (int64_t at = 0; at < count; at += int64_t(period.size())) {
@@ -103,7 +106,7 @@ int64_t first_difference(const T *actual, int64_t count, const std::vector<T> &p
     return -1;
 }
 
-// A large output: real memory, in large pages where the system has them.
+// The memory of a large output, in large pages if the system has them.
 class Output {
 public:
     explicit Output(uint64_t bytes) : mapping_(bytes + 4096) {
@@ -115,7 +118,7 @@ private:
     Mapping mapping_;
 };
 
-// 3 GiB a tensor, and a dimension of more than 2^31 elements.
+// Tensors of 3 GiB, with a dimension of more than 2^31 elements.
 TEST(Memory, AddU8Of3GiB) {
     HEWN_NEEDS_MEMORY(3 * GiB);
     const int64_t n = 3 * int64_t(GiB) + 77;
@@ -123,7 +126,7 @@ TEST(Memory, AddU8Of3GiB) {
     const Output output{uint64_t(n)};
     Random random("Memory.AddU8");
     for (uint64_t i = 0; i < Repeated::WINDOW; i++) a.data()[i] = uint8_t(random.bits());
-    // b is a, one byte further.
+    // b is a, from the second byte on.
     std::vector<uint8_t> period(Repeated::WINDOW);
     for (size_t i = 0; i < period.size(); i++)
         period[i] = reference::add(a.data()[i], a.data()[i + 1]);
@@ -162,8 +165,8 @@ TEST(Memory, DequantizeTo3GiB) {
 
 TEST(Memory, QuantizeFrom3GiB) {
     HEWN_NEEDS_MEMORY(1 * GiB);
-    const int64_t rows = 3 * 512 * 1024 / 4 + 1, columns = 2048,
-                  n = rows * columns;  // 3 GiB of f32, one scale a column
+    // 3 GiB of f32, with a scale for each column.
+    const int64_t rows = 3 * 512 * 1024 / 4 + 1, columns = 2048, n = rows * columns;
     const Repeated x{uint64_t(n) * 4};
     const Output output{uint64_t(n)};
     Random random("Memory.Quantize");
@@ -186,7 +189,7 @@ TEST(Memory, QuantizeFrom3GiB) {
     EXPECT_EQ(first_difference(output.data(), n, period), -1);
 }
 
-// A dimension of more than 2^31 elements whose operand is strided: it cannot be one box.
+// A dimension of more than 2^31 elements, along which an operand is strided: it cannot be one box.
 TEST(Memory, StridedDimensionBeyond2To31) {
     HEWN_NEEDS_MEMORY(2 * GiB);
     const int64_t n = (int64_t(1) << 31) + 12345;
@@ -204,7 +207,7 @@ TEST(Memory, StridedDimensionBeyond2To31) {
     EXPECT_EQ(first_difference(output.data(), n, period), -1);
 }
 
-// Beyond any cache, in every target's own way of writing.
+// Tensors that exceed any cache, which every target writes in its own way.
 TEST(Memory, BeyondTheCache) {
     HEWN_NEEDS_MEMORY(GiB);
     const int64_t n = 50 * 1000 * 1000 + 3;
@@ -237,9 +240,9 @@ TEST(Memory, BeyondTheCache) {
     }
 }
 
-// Rows with gaps between them, so many that the output bypasses the caches where a target can: the
-// gaps stay as they were, and the rows begin at any alignment. The memory of the inputs, and so the
-// truth, repeats every WINDOW / PITCH / element bytes rows.
+// Rows with gaps between them. There are so many rows that the output is streamed by targets that
+// can. The gaps must stay as they were, and rows begin at any alignment. The memory of the inputs
+// repeats, and so do the expected results, every WINDOW / PITCH / element bytes rows.
 void beyond_the_cache(const std::string &operator_name, const std::string &signature) {
     constexpr int64_t PITCH = 2048, COLUMNS = 2047;
     const OperatorFacts &op = facts(operator_name);
@@ -313,10 +316,10 @@ TEST(Memory, BeyondTheCacheInRows) {
 // ---- 2^33 elements ------------------------------------------------------------------------------
 
 constexpr int64_t ELEMENTS = (int64_t(1) << 33) + 5;
-// An index that lost its 33rd bit reaches other bytes: 2^32 is no multiple.
+// 2^32 is no multiple of this window, so that an index which lost its 33rd bit reaches other bytes.
 constexpr uint64_t ODD_WINDOW = 15 << 20;
 
-// The output is real: what stays unwritten is zero.
+// The output takes real memory, in which everything that is not written stays 0.
 TEST(Elements, AddU8) {
     HEWN_NEEDS_MEMORY(8 * GiB);
     const Repeated a{uint64_t(ELEMENTS) + 1, ODD_WINDOW};
@@ -334,8 +337,8 @@ TEST(Elements, AddU8) {
     EXPECT_EQ(output.data()[ELEMENTS], 0) << "written beyond the end";
 }
 
-// 32 GiB and 8 GiB of addresses, and memory of two windows. Each window of the output gets the same
-// bytes, of 4 windows of the input.
+// Tensors of 32 GiB and 8 GiB of addresses, in the memory of two windows. Each window of the output
+// gets the same bytes, from 4 windows of the input.
 TEST(Elements, QuantizeF32) {
     HEWN_NEEDS_MEMORY(GiB);
     const Repeated x{uint64_t(ELEMENTS) * 4, ODD_WINDOW}, y{uint64_t(ELEMENTS), ODD_WINDOW};
@@ -358,7 +361,7 @@ TEST(Elements, QuantizeF32) {
     EXPECT_EQ(first_difference(y.data(), int64_t(ODD_WINDOW), period), -1);
 }
 
-// More, of which one dimension alone has more than 2^32, in rows of 3.
+// Still more elements, in rows of 3. The number of rows exceeds 2^32 by itself.
 TEST(Elements, AddRows) {
     HEWN_NEEDS_MEMORY(GiB);
     constexpr int64_t ROWS = int64_t(3) << 31, COLUMNS = 3;
@@ -379,7 +382,8 @@ TEST(Elements, AddRows) {
 
 // ---- Sparse tensors -----------------------------------------------------------------------------
 
-// Elements far apart in a huge reservation of addresses, of which only the touched pages exist.
+// ADD of elements that lie far apart in a huge range of addresses, of which only the pages that are
+// touched take memory.
 template<class T>
 void far_apart(const std::vector<int64_t> &sizes, const std::vector<int64_t> &a_strides,
                const std::vector<int64_t> &b_strides, const std::vector<int64_t> &output_strides) {
@@ -476,8 +480,8 @@ TEST(Sparse, ScalesFarApart) {
         EXPECT_EQ(output, expected) << variant;
     }
 }
-// Strides whose byte offsets pass 2^31 and 2^32 only when multiplied by the element size, or by the
-// index.
+// Strides whose byte offsets pass 2^31 and 2^32 only if they are multiplied by the element size, or
+// by the index.
 TEST(Sparse, OffsetsAroundPowersOfTwo) {
     for (const int64_t around : {BILLION / 2, BILLION, 2 * BILLION, 4 * BILLION}) {
         for (const int64_t delta : {-1, 0, 1}) {

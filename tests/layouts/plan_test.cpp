@@ -1,5 +1,7 @@
-// The plan by itself: random layouts, cut and moved through scratch in every way, with a scalar sum
-// in the kernel's place that also checks what a kernel is promised.
+// Tests the plans of the CPU's runtime, and the chips for which they differ (runtime/cpu/plan.h,
+// boxes.h). Most tests look at a plan's numbers. The last one executes random layouts, cut and
+// moved through scratch memory in every way. There a scalar sum stands for the kernel, and also
+// checks what a kernel is promised.
 #include "../../runtime/cpu/boxes.h"
 #include "../../runtime/cpu/stream.h"
 #include "../../runtime/dispatch/chip.h"
@@ -25,7 +27,7 @@ namespace {
 using hewn::Access;
 using hewn::kMaxOperands;
 
-// Chips that plans differ for.
+// Chips for which plans differ. The first is unknown, or not AMD's.
 constexpr hewn::Chip kOtherChip = {0, 0, 0}, kZen1 = {0x17, 512 << 10, 8 << 20},
                      kZen4 = {0x19, 1 << 20, 32 << 20}, kZen5 = {0x1a, 1 << 20, 32 << 20};
 
@@ -40,13 +42,16 @@ uint64_t load(const uint8_t *from, int bytes) {
     return value;
 }
 
+// The state of sum_box(): what it needs to know of an execution, and what it notes.
 struct SumContext : hewn::BoxCall {
     int operands;
     const hewn::Plan *plan;
-    int64_t box, first;  // the box's number, and that of the first of its slice
+    // The number of the box, and that of the first box of its slice.
+    int64_t box, first;
+    // The box before this one, for each operand: where it lay, and what its first row held.
     struct {
         const uint8_t *host;
-        std::vector<uint8_t> run;  // what its first row held
+        std::vector<uint8_t> run;
         int64_t length, rows;
     } last[kMaxOperands];
     const int32_t *element_bytes;
@@ -58,7 +63,8 @@ struct SumContext : hewn::BoxCall {
     SumContext() : BoxCall(nullptr) {}
 };
 
-// output = sum of the inputs modulo its size.
+// Stands for a kernel: output = sum of the inputs, modulo the range of its type. Notes the first
+// promise that is broken.
 int sum_box(hewn::BoxCall &opaque, halide_buffer_t *buffers) {
     SumContext &context = static_cast<SumContext &>(opaque);
     const int output = context.operands - 1;
@@ -119,7 +125,7 @@ int sum_box(hewn::BoxCall &opaque, halide_buffer_t *buffers) {
         const hewn::Plan &plan = *context.plan;
         const bool cut = plan.run_loop >= 0 && plan.loops[plan.run_loop].step_bytes[o] != 0;
         const int64_t repeated_boxes = cut ? 0 : hewn::repeated_rows(plan, o) / plan.rows;
-        // After a partial box a whole one is filled anew.
+        // After a partial box, a whole box is filled anew.
         if (context.box > context.first && repeated_boxes > 0 &&
             context.box % repeated_boxes != 0 && run <= last.length && rows <= last.rows) {
             promise(stays, "repeated rows lie where they were");
@@ -134,23 +140,24 @@ int sum_box(hewn::BoxCall &opaque, halide_buffer_t *buffers) {
     return 0;
 }
 
-// The highest rank of the targets that run here.
-int32_t highest_rank() {
+// The highest priority of the targets that run here.
+int32_t highest_priority() {
     int32_t highest = 0;
     for (uint32_t t = 0; t < hewn_target_count(); t++) {
         hewn_target_info info = {};
         info.struct_size = sizeof info;
         EXPECT_EQ(hewn_get_target(t, &info), HEWN_STATUS_OK);
         if (info.device == HEWN_DEVICE_CPU && info.supported)
-            highest = std::max(highest, info.rank);
+            highest = std::max(highest, info.priority);
     }
     return highest;
 }
 
 constexpr hewn::PlanKnobs kKnobs = {};
-constexpr hewn::KernelTraits kSum = {1u << 0b11, 0, false};  // of two dense inputs
+constexpr hewn::KernelTraits kSum = {1u << 0b11, 0, false};  // of two contiguous inputs
 
-// Dimensions innermost first; bytes of an element of each operand.
+// An iteration space of these dimensions, innermost first, and of these bytes per element, for each
+// operand.
 hewn::Space space_of(const std::vector<hewn::Dimension> &dims, const std::vector<int32_t> &bytes) {
     hewn::Space space = {};
     space.operands = int(bytes.size());
@@ -159,7 +166,7 @@ hewn::Space space_of(const std::vector<hewn::Dimension> &dims, const std::vector
     return space;
 }
 
-// A plan without its tables, for tests that look at its numbers.
+// Makes a plan and frees its tables, for tests that look at its numbers.
 hewn::Plan plan_of(const std::vector<hewn::Dimension> &dims, const std::vector<int32_t> &bytes,
                    const hewn::KernelTraits &traits = kSum, const hewn::PlanKnobs &knobs = kKnobs,
                    const hewn::Chip &chip = kOtherChip) {
@@ -175,6 +182,7 @@ struct Operand {
     std::vector<uint8_t> memory;
 };
 
+// Makes random sizes and operands.
 class RandomLayout {
 public:
     explicit RandomLayout(std::mt19937 &random) : random_(random) {}
@@ -183,7 +191,7 @@ public:
         return std::uniform_int_distribution<int>(low, high)(random_);
     }
 
-    // Of a matrix that a tall tile may fit in.
+    // The sizes of a matrix that may have tall tiles.
     std::vector<int64_t> large_sizes() {
         const int multiple = between(0, 2) ? 64 : 1;
         return {between(500, 900) / multiple * multiple, between(500, 900) / multiple * multiple};
@@ -200,6 +208,8 @@ public:
         return sizes;
     }
 
+    // An operand with random contents and strides: in any order of dimensions, with gaps, and with
+    // strides of 0 unless it is the output.
     Operand operand(const std::vector<int64_t> &sizes, int bytes, bool output) {
         Operand operand;
         operand.strides.resize(sizes.size());
@@ -218,7 +228,7 @@ public:
         return operand;
     }
 
-    // A matrix, column after column.
+    // A matrix that is stored column after column.
     Operand transposed(const std::vector<int64_t> &sizes, int bytes) {
         Operand operand;
         operand.strides = {1, sizes[0]};
@@ -249,7 +259,7 @@ hewn::Tensor tensor(const std::vector<int64_t> &sizes, const Operand &operand, i
     return tensor;
 }
 
-// The plan of a dense sum of two vectors of f32.
+// The plan of a sum of two contiguous vectors of f32.
 hewn::Plan dense_plan(int64_t elements, const hewn::PlanKnobs &knobs,
                       const hewn::Chip &chip = kOtherChip) {
     return plan_of({{elements, {1, 1, 1}}}, {4, 4, 4}, kSum, knobs, chip);
@@ -271,7 +281,7 @@ TEST(Plan, KnobsReachIt) {
     EXPECT_EQ(hewn::slice_count(plan, knobs, 1 << 20, 2), plan.box_count);
     knobs.slices_per_cpu = 2;
     EXPECT_EQ(hewn::slice_count(plan, knobs, 0, 2), 4);
-    const hewn::Plan whole = dense_plan(kElements - 1, knobs);  // nothing to slice, nothing to cut
+    const hewn::Plan whole = dense_plan(kElements - 1, knobs);  // too small to slice or to cut
     EXPECT_EQ(hewn::slice_count(whole, knobs, 0, 2), 1);
     EXPECT_TRUE(whole.one_box);
 
@@ -286,7 +296,7 @@ TEST(Plan, KnobsReachIt) {
     EXPECT_EQ(dense_plan(kElements, knobs).run_outer * 4, (8 << 10) / 2);
 }
 
-// As the kernel tells it, where this is an AMD.
+// The sizes are those that Linux reports, if the chip is an AMD.
 TEST(Chip, CachesAreTheSecondAndTheLast) {
     std::ifstream cpu("/proc/cpuinfo");
     const std::string text{std::istreambuf_iterator<char>(cpu), {}},
@@ -305,7 +315,7 @@ TEST(Chip, CachesAreTheSecondAndTheLast) {
     }
 }
 
-// As the kernel tells it: Zen 3 and Zen 4 are family 25, Zen 5 is 26.
+// The family is the one that Linux reports: 25 for Zen 3 and Zen 4, 26 for Zen 5.
 TEST(Chip, TheFamilyIsAmds) {
     std::ifstream cpu("/proc/cpuinfo");
     const std::string text{std::istreambuf_iterator<char>(cpu), {}}, key = "cpu family\t: ";
@@ -325,12 +335,12 @@ TEST(Chip, PrefetchesBeyondTheSecondCacheWithinTheLast) {
     EXPECT_GT(hewn::prefetch_distance_bytes(kZen5, least + 1, 1, hewn::PrefetchShare::Usual), 0);
     EXPECT_GT(hewn::prefetch_distance_bytes(kZen5, most, 1, hewn::PrefetchShare::Usual), 0);
     EXPECT_EQ(hewn::prefetch_distance_bytes(kZen5, most + 1, 1, hewn::PrefetchShare::Usual), 0);
-    EXPECT_EQ(hewn::prefetch_distance_bytes(kZen5, 2 * least, 2, hewn::PrefetchShare::Usual),
-              0);  // each core's share
+    // Each core's share counts.
+    EXPECT_EQ(hewn::prefetch_distance_bytes(kZen5, 2 * least, 2, hewn::PrefetchShare::Usual), 0);
     EXPECT_GT(hewn::prefetch_distance_bytes(kZen5, 2 * least + 2, 2, hewn::PrefetchShare::Usual),
               0);
-    EXPECT_EQ(hewn::prefetch_distance_bytes({0x1a, 0, 0}, least, 1, hewn::PrefetchShare::Usual),
-              0);  // hidden caches
+    // The sizes of caches may be hidden.
+    EXPECT_EQ(hewn::prefetch_distance_bytes({0x1a, 0, 0}, least, 1, hewn::PrefetchShare::Usual), 0);
 }
 
 // [rows, 4] + [4] of f32.
@@ -349,7 +359,7 @@ TEST(Plan, RunsThatRepeatAreDividedIntoRows) {
     EXPECT_EQ(odd.rows, 1);  // a prime number of rows
 }
 
-// Unless there is no dimension left for it.
+// Runs are not divided into rows if no dimension is left for the rows.
 TEST(Plan, RunsOfAllDimensionsAreNotDivided) {
     for (const int rank : {8, 15, hewn::kMaxDimensions}) {
         std::vector<hewn::Dimension> dims = {{4, {1, 1, 1}}, {1024, {4, 0, 4}}};
@@ -361,9 +371,9 @@ TEST(Plan, RunsOfAllDimensionsAreNotDivided) {
     }
 }
 
-// Rows of [N, k, run] + [N, 1, run] go through N where k of them are a short call, whose boxes come
-// one after the other; not where they are longer, where N is short and where the output is
-// streamed.
+// The rows of [N, k, run] + [N, 1, run] go through N, and leave out k, if k of them would be a
+// short call. The k boxes that share cache lines of the output then follow one another. Rows go
+// through k if a call is longer, if N is short, or if the output is streamed.
 TEST(Plan, RowsLeaveOutAShortDimension) {
     const auto planned = [](int64_t run, int64_t k, int64_t rows) {
         return plan_of({{run, {1, 1, 1}}, {k, {run, 0, run}}, {rows, {run * k, run, run * k}}},
@@ -389,8 +399,9 @@ TEST(Plan, RowsLeaveOutAShortDimension) {
     }
 }
 
-// Small matrices, many of them, are gathered: of bytes up to 20 x 20, of wider elements up to 14 x
-// 14.
+// Many small matrices are gathered and not transposed. A matrix is small if it has fewer than 256
+// elements, if it has fewer than 512 elements of one byte that do not fill whole squares, or if a
+// side is shorter than 8 elements (16 for elements of one byte).
 TEST(Plan, SmallMatricesAreNotTransposed) {
     const auto access = [](int32_t bytes, int64_t columns, int64_t rows) {
         const int64_t matrix = columns * rows;
@@ -419,8 +430,8 @@ TEST(Plan, SmallMatricesAreNotTransposed) {
             << bytes << ": " << columns << " x " << rows;
 }
 
-// A run of two dimensions beside rows along which an operand lies dense: it is gathered, for its
-// elements lie evenly along the first dimension alone.
+// A run of two dimensions, and an operand that is contiguous along the rows. It is gathered,
+// because its elements lie evenly along only the first of the two dimensions.
 TEST(Plan, FlattenedRunsAreNotTransposed) {
     const hewn::Plan plan =
         plan_of({{4, {64 * 300, 1, 1}}, {300, {64, 4, 4}}, {64, {1, 4 * 300, 4 * 300}}}, {4, 4, 4});
@@ -431,9 +442,10 @@ TEST(Plan, FlattenedRunsAreNotTransposed) {
     EXPECT_EQ(plan.piece, 1) << "a piece of 4 elements is not worth its table";
 }
 
-// Planes to pixels of a scale a plane: the planes stay in place and their rows are interleaved, in
-// boxes that have all planes. Not pixels to planes, where the output stays in place, nor where few
-// elements lie side by side or planes do not lie dense.
+// Planes to pixels, with a scale for each plane. The planes stay in place, and their rows are
+// interleaved in boxes that have all planes. That is not done from pixels to planes, where the
+// output stays in place, nor with few neighbouring elements, nor with planes that are not
+// contiguous.
 TEST(Plan, PlanesAreInterleaved) {
     constexpr uint32_t kLayouts = 1u << 0b100 | 1u << 0b110 | 1u << 0b111;
     const auto planned = [&](const hewn::Dimension &inner, const hewn::Dimension &outer,
@@ -458,9 +470,9 @@ TEST(Plan, PlanesAreInterleaved) {
     EXPECT_EQ(planned({3, {20000, 1, 1, 1}}, {10000, {2, 0, 0, 3}}).access[3], Access::InPlace);
 }
 
-// Strided elements and parameters a row: runs end where the latter change, which are not gathered
-// then, and rows go on; not where runs are short, where a layout needs them gathered, and where
-// they are the same in each of the longest runs.
+// Strided elements and parameters of rows. Runs end where the parameters change, which then need
+// not be gathered, and the rows of a box go on from there. Runs do not end if they would be short,
+// if a layout needs the parameters gathered, or if these are the same in each of the longest runs.
 TEST(Plan, LongRunsEndWhereConstantsChange) {
     constexpr uint32_t kLayouts = 1u << 0b100 | 1u << 0b110 | 1u << 0b111;
     const auto planned = [&](const std::vector<hewn::Dimension> &dims) {
@@ -480,7 +492,7 @@ TEST(Plan, LongRunsEndWhereConstantsChange) {
         return ended;
     };
     EXPECT_FALSE(ends(7, 1, 1));
-    EXPECT_TRUE(ends(8, 1, 1));  // two of them
+    EXPECT_TRUE(ends(8, 1, 1));  // both parameters change
     EXPECT_FALSE(ends(15, 1, 0));
     EXPECT_TRUE(ends(16, 1, 0));
     EXPECT_FALSE(ends(100, 0, 0));
@@ -491,15 +503,17 @@ TEST(Plan, LongRunsEndWhereConstantsChange) {
     EXPECT_EQ(planned({x, y, channels, {3, {50000, 500, 0, 16000}}}).rows, 64);
     const hewn::Plan images = planned({x, y, {50, {100, 1, 0, 32}}, {300, {5000, 0, 0, 1600}}});
     EXPECT_EQ(images.run_inner * images.run_outer, 1600) << "the scales are in scratch memory once";
-    // A scale an element leaves the zero point, a zero point an element needs the scale gathered.
+    // With a scale for each element, the zero point stays in place. With a zero point for each
+    // element, the scale has to be gathered.
     EXPECT_EQ(planned({{64, {2, 1, 0, 1}}, {1000, {128, 64, 1, 64}}}).run_outer, 64);
     EXPECT_EQ(planned({{64, {2, 0, 1, 1}}, {1000, {128, 1, 64, 64}}}).run_inner, 64);
     EXPECT_EQ(planned({{100, {2, 0, 0, 1}}, {1000, {300000000, 1, 1, 100}}}).rows, 7)
         << "as far as int32 reaches";
 }
 
-// A transposed matrix of bytes and a scalar make one of f32: a box has as many rows as a cache line
-// has bytes, but where the output goes through scratch memory as well, as many as it has f32.
+// A transposed matrix of bytes and a scalar make a matrix of f32. A box has as many rows as a cache
+// line has bytes (on a Zen 5 twice as many). If the output goes through scratch memory as well, it
+// has as many rows as a cache line has f32.
 TEST(Plan, TransposedRowsFillCacheLinesOfWhatIsInScratch) {
     for (const hewn::Chip &chip : {kOtherChip, kZen4, kZen5}) {
         for (const bool streams : {false, hewn::kCanStream}) {
@@ -515,14 +529,15 @@ TEST(Plan, TransposedRowsFillCacheLinesOfWhatIsInScratch) {
     }
 }
 
-// What plans depend on beside the operands.
+// Things on which plans depend, apart from the operands.
 struct Given {
     hewn::Chip chip;
     int64_t stream_bytes = kKnobs.stream_bytes;
     bool compute_bound = false;
 };
 
-// A matrix and a transposed one of `size` x `size` elements, each of its own bytes, make a third.
+// The plan for a matrix and a transposed matrix that make a third one. All have `size` x `size`
+// elements; each has elements of its own size.
 hewn::Plan transposed_plan(int64_t size, int32_t bytes, int32_t transposed_bytes,
                            int32_t output_bytes, const Given &given) {
     hewn::PlanKnobs knobs = kKnobs;
@@ -543,12 +558,13 @@ TEST(Chip, StreamingFetchesIntoItsCaches) {
                   hewn::traits_of(chip).stream_prefetch_into);
 }
 
-// The next rows of the same columns come first. They are prefetched on AMD's chips, where a core's
-// own cache does not hold what is moved; rows of operands in place beside them where the output is
-// not streamed, on a Zen 5 where the last cache does not hold it, on a Zen 1 nowhere.
+// Tiles go through the rows of the same columns first. On AMD's chips the next tile is prefetched
+// if a core's own cache does not hold what is moved. The next rows of operands in place are
+// prefetched too, unless the output is streamed: on a Zen 5 if the last cache does not hold what is
+// moved, on a Zen 1 never.
 TEST(Plan, AsksForTheNextTileOfATransposition) {
-    for (const hewn::Chip &chip :
-         {kOtherChip, kZen1, kZen4, kZen5, hewn::Chip{0x1a, 1 << 20, 0}}) {  // caches may be hidden
+    // The last of these chips hides its last cache.
+    for (const hewn::Chip &chip : {kOtherChip, kZen1, kZen4, kZen5, hewn::Chip{0x1a, 1 << 20, 0}}) {
         const hewn::Plan plan = transposed_plan(1024, 4, 4, 4, {chip});
         EXPECT_EQ(plan.row_loop, 0);
         EXPECT_EQ(plan.run_loop, 1);
@@ -571,7 +587,7 @@ TEST(Plan, AsksForTheNextTileOfATransposition) {
     EXPECT_FALSE(dense_plan(1 << 24, kKnobs).prefetches_beside);
 }
 
-// A kernel that computes longer than its memory takes gains nothing by streamed stores.
+// A streamed output that is read next is kept if a cache holds it.
 TEST(Plan, KeepsWhatIsReadNextWhereACacheHoldsIt) {
     const auto keeps = [](int64_t elements, const hewn::Chip &chip) {
         hewn::PlanKnobs knobs = kKnobs;
@@ -584,6 +600,7 @@ TEST(Plan, KeepsWhatIsReadNextWhereACacheHoldsIt) {
     EXPECT_FALSE(keeps(1 << 20, kZen5)) << "streams only beyond its last cache";
 }
 
+// A kernel that takes longer to compute than its memory takes gains nothing by streamed stores.
 TEST(Plan, StreamsWhereMemoryBinds) {
     for (const bool compute_bound : {false, true}) {
         const Access expected =
@@ -593,8 +610,8 @@ TEST(Plan, StreamsWhereMemoryBinds) {
     }
 }
 
-// Of f32 with a scale and a zero point for each element, to u8, a tenth is written; with one of
-// each a fifth.
+// From f32 to u8, with a scale and a zero point for each element, a tenth of the bytes is written.
+// With one of each it is a fifth.
 TEST(Plan, StreamsWhereASixthIsWritten) {
     hewn::PlanKnobs knobs = kKnobs;
     knobs.stream_bytes = 0;
@@ -607,9 +624,10 @@ TEST(Plan, StreamsWhereASixthIsWritten) {
     EXPECT_EQ(output(0), hewn::kCanStream ? Access::Stream : Access::InPlace);
 }
 
-// On a Zen 5 within half of the last cache: two cache lines of 256 columns that lie whole cache
-// lines apart, four of 128 where the others are narrower or the kernel computes longer than its
-// memory takes: 32 KiB.
+// On a Zen 5 tiles are tall if the columns lie whole cache lines apart and half of the last cache
+// holds all operands. They have two cache lines of each of 256 columns, or four of each of 128 if
+// the other operands are narrower or if the kernel takes longer to compute than its memory takes.
+// Both are 32 KiB.
 TEST(Plan, TallTilesHoldSeveralLines) {
     const auto expect_tile = [](const hewn::Plan &plan, int64_t rows, int64_t columns) {
         EXPECT_EQ(plan.rows, rows);
@@ -624,7 +642,7 @@ TEST(Plan, TallTilesHoldSeveralLines) {
     expect_tile(transposed_plan(704, 4, 1, 4, {kZen5}), 128, 256);
     expect_tile(transposed_plan(700, 4, 1, 4, {kZen5}), 64, 256);
 
-    // The transpose of one and another of f32.
+    // A matrix and the transpose of another of f32, or the transposes of both.
     const auto planned = [](int64_t columns, int64_t rows, bool both) {
         return plan_of(
             {{columns, {both ? rows : 1, rows, 1}}, {rows, {both ? 1 : columns, 1, columns}}},
@@ -632,18 +650,18 @@ TEST(Plan, TallTilesHoldSeveralLines) {
     };
     expect_tile(planned(1000, 1008, true), 32, 256);
     expect_tile(planned(1000, 1000, true), 16, 256);
-    // The transposes of three, whose tall tiles scratch memory does not hold.
+    // The transposes of three. Scratch memory does not hold tall tiles of all of them.
     const hewn::Plan three = plan_of({{704, {704, 704, 704, 1}}, {704, {1, 1, 1, 704}}},
                                      {4, 4, 4, 4}, {1u << 0b111, 0, false}, kKnobs, kZen5);
     for (int o = 0; o < 3; o++) EXPECT_EQ(three.access[o], Access::Transpose);
     EXPECT_EQ(three.rows, 16);
-    // The transposes of two of bytes: scratch memory would hold 128 columns of 256 rows without the
-    // rows' pads.
+    // The transposes of two matrices of bytes. Without the rows' padding, scratch memory would hold
+    // 128 columns of 256 rows.
     EXPECT_EQ(plan_of({{704, {704, 704, 1}}, {704, {1, 1, 704}}}, {1, 1, 1}, {1u << 0b11, 0, true},
                       kKnobs, kZen5)
                   .rows,
               64);
-    // Matrices that some of these tiles do not fit in.
+    // Matrices that are too small for some of these tiles.
     expect_tile(planned(255, 4000, false), 64, 128);
     expect_tile(planned(10000, 32, false), 32, 256);
     expect_tile(planned(10000, 24, false), 16, 256);
@@ -651,21 +669,22 @@ TEST(Plan, TallTilesHoldSeveralLines) {
 
     for (const hewn::Chip &chip : {kOtherChip, kZen1, kZen4})
         EXPECT_EQ(transposed_plan(704, 4, 4, 4, {chip}).rows, 16);
-    // On a Zen 4 where columns lie a multiple of 2 KiB apart.
+    // On a Zen 4 tiles are tall if columns lie a multiple of 2 KiB apart.
     EXPECT_EQ(transposed_plan(512, 4, 4, 4, {kOtherChip}).rows, 16);
     expect_tile(transposed_plan(512, 4, 4, 4, {kZen4}), 32, 256);
     expect_tile(transposed_plan(512, 1, 4, 1, {kZen4}), 64, 128);
     EXPECT_EQ(transposed_plan(512 + 256, 4, 4, 4, {kZen4}).rows, 16);
     EXPECT_EQ(transposed_plan(1024, 4, 1, 4, {kZen4}).rows, 64);
     EXPECT_EQ(transposed_plan(1152, 4, 4, 4, {kZen5}).rows, 32);  // 15.2 MiB
-    EXPECT_EQ(transposed_plan(1184, 4, 4, 4, {kZen5}).rows, 16);  // 16.04
+    EXPECT_EQ(transposed_plan(1184, 4, 4, 4, {kZen5}).rows, 16);  // 16.04 MiB
     EXPECT_EQ(transposed_plan(704, 4, 4, 4, {kZen5, 0}).rows, hewn::kCanStream ? 16 : 32)
         << "beside a streamed output";
 }
 
-// Rows and a row that all share, beside a streamed output: where a core's own cache holds the
-// latter, it is not fetched and blocks are as long as the knob says, else half as long. One input
-// alone is not fetched on a Zen 4, nothing on a Zen 1.
+// Rows, plus one row that all of them share, with a streamed output. If a core's own cache holds
+// the shared row, it is not prefetched, and the output's pieces are as long as the knob says.
+// Otherwise they are half as long. On a Zen 4 a single input is not prefetched, and on a Zen 1 none
+// is.
 TEST(Plan, FetchesWhatIsNotInACoresOwnCache) {
     const auto prefetched_of = [](const hewn::Chip &chip, int64_t columns, int64_t rows) {
         const hewn::Plan plan = plan_of({{columns, {1, 1, 1}}, {rows, {columns, 0, columns}}},
@@ -683,13 +702,13 @@ TEST(Plan, FetchesWhatIsNotInACoresOwnCache) {
     }
     EXPECT_EQ(prefetched_of(kZen1, (64 << 10) + 1, 256), 0u);
     EXPECT_EQ(dense_plan(16 << 20, kKnobs).prefetched, 0b11u);
-    EXPECT_EQ(transposed_plan(4096, 4, 4, 4, {kOtherChip}).prefetched,
-              0b01u);  // not what goes through scratch memory
+    // Operands that go through scratch memory are not prefetched.
+    EXPECT_EQ(transposed_plan(4096, 4, 4, 4, {kOtherChip}).prefetched, 0b01u);
     EXPECT_EQ(transposed_plan(4096, 4, 4, 4, {kZen4}).prefetched, 0u);
 }
 
-// Quantizing [images, channels, pixels] with a scale and a zero point a channel, of a whole tensor,
-// transposed, padded.
+// Quantizing [images, channels, pixels] with a scale and a zero point for each channel: a
+// contiguous tensor, a transposed one, and padded rows.
 TEST(Plan, UniformOperandsVaryByRow) {
     constexpr uint32_t kScaleAndZeroPoint = 0b110,
                        kLayouts = 1u << 0b100 | 1u << 0b110 | 1u << 0b111;
@@ -716,7 +735,7 @@ TEST(Plan, UniformOperandsVaryByRow) {
     EXPECT_GE(transposed.rows, 16);
     EXPECT_EQ(transposed.dims[1][1].stride, 1);
 
-    // Of short runs a tile would have more rows than may vary.
+    // With short runs, a tile would have more rows than may have parameters of their own.
     const hewn::Plan short_runs = planned({{8, {kChannels, 0, 0, 1}},
                                            {150, {8 * kChannels + 8, 0, 0, 8}},
                                            {kChannels, {1, 1, 1, 1200}}},
@@ -724,14 +743,14 @@ TEST(Plan, UniformOperandsVaryByRow) {
     EXPECT_EQ(short_runs.access[0], Access::Transpose);
     EXPECT_EQ(short_runs.rows, hewn::kMaxUniformRows);
 
-    // Too few channels to transpose: rows all the same.
+    // There are too few channels to transpose. They are rows all the same.
     const hewn::Plan few_channels =
         planned({{128, {7, 0, 0, 1}}, {7, {1, 1, 1, 128}}, {50, {896, 0, 0, 896}}}, 4);
     EXPECT_EQ(few_channels.access[0], Access::Table);
     EXPECT_EQ(few_channels.rows, 7);
 
-    // Padded rows of pixels, a scale an image: a box has one, and with a scale for all of them none
-    // of its own.
+    // Padded rows of pixels and a scale for each image: a box has one scale. With a scale for all
+    // images it has none of its own.
     std::vector<hewn::Dimension> padded = {{kPixels, {1, 0, 0, 1}},
                                            {kChannels, {kPixels + 7, 0, 0, kPixels}},
                                            {kImages, {2 * kImage, 1, 1, kImage}}};
@@ -743,8 +762,9 @@ TEST(Plan, UniformOperandsVaryByRow) {
     EXPECT_EQ(hewn::values_of_a_box(planned(padded, 4), 2), 1);
 }
 
-// Sizes innermost first; strides of a, b and a dense output. No operand's span in a box may exceed
-// what its table and scratch memory hold, nor may that of a tile's columns or of its rows.
+// The dimensions of a case are innermost first, with the strides of a, b and a contiguous output.
+// In a box no operand may span more than its table and scratch memory hold, and neither may a
+// tile's columns or its rows.
 TEST(Plan, HugeStridesAreNotDivided) {
     struct Case {
         int32_t bytes;
@@ -778,16 +798,20 @@ TEST(Plan, HugeStridesAreNotDivided) {
     }
 }
 
+// Random layouts, plans and slices compute the right sums. The counters prove that the layouts
+// reach every way of moving memory.
 TEST(Plan, RandomLayoutsSumRight) {
     std::mt19937 random(20260);
     RandomLayout layout(random);
-    int seen[4] = {}, divided = 0,
-        cut = 0;  // by Access; runs of several dimensions in rows, the last box with fewer
+    // How often there were: operands of each Access; runs of several dimensions that are divided
+    // into rows; and such runs where the last box has fewer rows.
+    int seen[4] = {}, divided = 0, cut = 0;
     int large_transposed = 0, tall_transposed = 0;
-    int interleaved = 0, pieces = 0,
-        left_out = 0;  // scattered planes; runs in pieces; rows that leave out a dimension
-    int kept = 0, kept_rows = 0;  // streamed outputs that are read next; of several rows
-    const int32_t highest = highest_rank();
+    // Scattered planes; runs in pieces; rows that leave out a dimension.
+    int interleaved = 0, pieces = 0, left_out = 0;
+    // Streamed outputs that are read next; those of several rows.
+    int kept = 0, kept_rows = 0;
+    const int32_t highest = highest_priority();
     for (int iteration = 0; iteration < 4000; iteration++) {
         SCOPED_TRACE(iteration);
         const int operands = layout.between(3, 4), output = operands - 1;
@@ -843,17 +867,16 @@ TEST(Plan, RandomLayoutsSumRight) {
         hewn::PlanKnobs knobs = kKnobs;
         knobs.box_bytes = int64_t(16 << 10) << (layout.between(0, 2) ? 0 : layout.between(1, 6));
         knobs.stream_piece_bytes = int64_t(1 << 10) << layout.between(0, 3);
-        if (layout.between(0, 1) && !large)
-            knobs.stream_bytes = 0;  // no tile is tall beside a streamed output
+        // No tile is tall if the output is streamed.
+        if (layout.between(0, 1) && !large) knobs.stream_bytes = 0;
         if (layout.between(0, 3)) knobs.parallel_bytes = 0;
         const hewn::Chip chips[] = {kOtherChip, kZen4, kZen5};
-        const hewn::Chip &chip =
-            chips[large ? 2 : layout.between(0, 2)];  // tiles are tall in large tensors on the last
-                                                      // alone
+        // Large tensors take the last chip, because only it has tall tiles.
+        const hewn::Chip &chip = chips[large ? 2 : layout.between(0, 2)];
         const hewn::KernelTraits kernel = {context.layouts, context.uniform,
                                            layout.between(0, 3) == 0};
         ASSERT_TRUE(hewn::build_plan(space, kernel, knobs, chip, test_allocator(), plan));
-        plan.prefetches_tiles = layout.between(0, 1);  // few of these move enough for it
+        plan.prefetches_tiles = layout.between(0, 1);  // few of these move enough memory for it
         plan.prefetches_beside = layout.between(0, 1);
         plan.kept_if_read_next = plan.access[output] == Access::Stream;
         const bool fetches = layout.between(0, 1) != 0;
@@ -861,7 +884,7 @@ TEST(Plan, RandomLayoutsSumRight) {
             if (fetches && plan.access[o] == Access::InPlace && plan.dims[o][0].stride == 1)
                 plan.prefetched |= 1u << o;
         }
-        plan.target_rank = layout.between(0, 1) ? highest : 0;
+        plan.target_priority = layout.between(0, 1) ? highest : 0;
         for (int o = 0; o < operands; o++) {
             seen[int(plan.access[o])]++;
             large_transposed += large && plan.access[o] == Access::Transpose;
@@ -876,13 +899,14 @@ TEST(Plan, RandomLayoutsSumRight) {
         kept_rows += keeps && plan.rows > 1;
         left_out += !plan.scratch && plan.rows > 1 &&
                     plan.row_bytes[output] != space.dims[1].stride[output] * bytes[output];
-        // Rows of a run's own last dimension go on where the run ends.
+        // Such rows go through the run's own last dimension: a row begins where the one before
+        // ends.
         const bool own = plan.run_inner > 1 && plan.rows > 1 &&
                          plan.row_bytes[output] == plan.run_inner * plan.run_outer * bytes[output];
         divided += own;
         cut += own && plan.row_loop >= 0 && plan.loops[plan.row_loop].size % plan.rows != 0;
 
-        // In slices, in any order.
+        // Execute in slices, in any order.
         std::vector<int64_t> cuts = {0, plan.box_count};
         for (int i = 0; i < 3; i++)
             cuts.push_back(std::uniform_int_distribution<int64_t>(0, plan.box_count)(random));

@@ -1,4 +1,6 @@
-// DYNAMIC_QUANTIZE_LINEAR beside the truth. Other tests are of operators with one output.
+// Compares DYNAMIC_QUANTIZE_LINEAR with the reference, and tests which bindings and descriptions it
+// refuses. It has its own tests because it has three outputs. The other tests are of operators with
+// one.
 #include <gtest/gtest.h>
 #include <hewn/hewn.h>
 
@@ -24,8 +26,9 @@ namespace {
 constexpr float INF = std::numeric_limits<float>::infinity(),
                 NOT_A_NUMBER = std::numeric_limits<float>::quiet_NaN();
 
-// Compiles, executes and compares all three outputs and what lies around them. Their memory is
-// restored. `constant`: the input is given at compile.
+// Compiles, executes, and compares all three outputs and the memory around them. The outputs'
+// memory is restored. `constant` says that the input is given at compile, `binds` that hewn_bind
+// and hewn_run are called instead of hewn_execute.
 testing::AssertionResult check(Dynamic &problem, const std::string &variant, int32_t max_threads,
                                bool binds, bool constant = false,
                                hewn_parallel_for_fn parallel_for = nullptr,
@@ -42,7 +45,7 @@ testing::AssertionResult check(Dynamic &problem, const std::string &variant, int
     hewn_device *const device = device_for(variant.c_str());
     const Outcome compiled = compile(problem.description(), &options, op, device);
     if (compiled.status != HEWN_STATUS_OK) return testing::AssertionFailure() << compiled;
-    const Images expected = truth(problem), before = problem.images();
+    const Images expected = expected_output(problem), before = problem.images();
     const Outcome outcome =
         execute(op.get(), binds, {&problem.input},
                 {&problem.output, &problem.scale, &problem.zero_point}, nullptr, device, constant);
@@ -64,7 +67,7 @@ std::string describe(const Dynamic &problem) {
 
 class DynamicTest : public VariantTest {
 protected:
-    // Of a GPU's variant f16 too, which it widens.
+    // Whether the input is f16. Only a GPU's variant takes that too, and widens it.
     bool halves = false;
 
     DataTypes types() const {
@@ -95,7 +98,8 @@ TEST_P(DynamicTest, RandomLayouts) {
     }
 }
 
-// Each extreme, and NaN, at every place of rows of every length around a step.
+// An extreme or a NaN at every place of a row, in rows of many lengths, with and without whole
+// steps.
 TEST_P(DynamicTest, ExtremesAtEveryPlace) {
     Random random = this->random();
     for (int64_t elements = 1; elements <= 160; elements += elements < 40 ? 1 : 7) {
@@ -144,7 +148,9 @@ TEST_P(DynamicTest, SpecialRanges) {
         {-1.5f, 253.5f, 0.5f, 2.5f},
     };
     for (const std::vector<float> &values : contents) {
-        for (const int64_t repeats : {1, 67}) {  // the second by steps, then divided or not
+        // The second number makes rows of whole steps, which are divided or multiplied by
+        // reciprocals.
+        for (const int64_t repeats : {1, 67}) {
             Dynamic problem(types(), int64_t(values.size()) * repeats);
             for (int64_t i = 0; i < problem.input.sizes[0]; i++)
                 set_float(problem.input, i, values[size_t(i) % values.size()]);
@@ -154,7 +160,7 @@ TEST_P(DynamicTest, SpecialRanges) {
     }
 }
 
-// All numbers of f16 up to an extreme, of f32 too: each is an input of the quotient.
+// All numbers of f16 up to an extreme, also as f32. Each of them is divided by the scale.
 TEST_P(DynamicTest, AllHalves) {
     halves = on_gpu();
     Dynamic problem(types(), 1 << 16);
@@ -164,7 +170,8 @@ TEST_P(DynamicTest, AllHalves) {
             for (int64_t i = 0; i < 1 << 16; i++) {
                 const uint16_t magnitude = uint16_t(i & 0x7fff), bits = uint16_t(i);
                 const bool counts = magnitude <= largest || magnitude > 0x7c00;
-                // Of one sign everything, of the other less than a tenth.
+                // Numbers of one sign all count, those of the other sign only if they are less than
+                // a tenth.
                 const bool small = magnitude + 0x0d00 <= largest;
                 const bool kept = counts && ((bits & 0x8000) == sign || small);
                 set_float(problem.input, i, to_f32(f16{kept ? bits : uint16_t(0)}));
@@ -174,7 +181,7 @@ TEST_P(DynamicTest, AllHalves) {
     }
 }
 
-// However many slices there are, in whatever order: the extremes are in any of them.
+// The extremes may be in any slice, however many there are and in whatever order they run.
 TEST_P(DynamicTest, Slices) {
     Random random = this->random();
     Dynamic row(types(), 1 << 20);
@@ -202,7 +209,7 @@ TEST_P(DynamicTest, SlicesAreManyAndAtOnce) {
     Counting counting;
     ASSERT_TRUE(
         check(problem, GetParam().name, 8, false, false, Counting::parallel_for, &counting));
-    EXPECT_EQ(counting.calls, 2);  // a pass each
+    EXPECT_EQ(counting.calls, 2);  // the passes over the input
     EXPECT_EQ(counting.slices, 16);
 }
 
@@ -224,7 +231,8 @@ protected:
         inputs = {problem->input.binding()};
         outputs = problem->bindings();
     }
-    // Executing and binding with the bindings is refused so, and nothing is written.
+    // Expects that execute and bind refuse the bindings with this message, and that nothing is
+    // written.
     void refused(const std::string &message) {
         std::array<std::vector<uint8_t>, 4> before, after;
         const auto save = [&](auto &images) {
@@ -246,7 +254,7 @@ protected:
                           uint32_t(outputs.size()), nullptr, bound);
         EXPECT_EQ(of_bind.message, executed.message);
     }
-    // Compiling a description is refused so.
+    // Expects that compile refuses a description with this status and message.
     void refused(const std::vector<Spec> &tensors, hewn_status status, const std::string &message,
                  hewn_feature_level level = HEWN_FEATURE_LEVEL_NEWEST) {
         TensorDescs descs;
@@ -267,12 +275,12 @@ protected:
 
 TEST_F(DynamicErrors, NumberOfBindings) {
     outputs.pop_back();
-    refused(": 2 output bindings given, 3 due");
+    refused(": 2 output bindings given, expected 3");
     outputs.resize(1);
-    refused(": 1 output bindings given, 3 due");
+    refused(": 1 output bindings given, expected 3");
     outputs = problem->bindings();
     inputs.push_back(inputs[0]);
-    refused(": 2 input bindings given, 1 due");
+    refused(": 2 input bindings given, expected 1");
 }
 
 TEST_F(DynamicErrors, Bindings) {
@@ -295,7 +303,7 @@ TEST_F(DynamicErrors, Bindings) {
         "binding's");
 }
 
-// In place too: the input is read again once outputs are written.
+// Overlap is refused even in place, because the input is read again after outputs were written.
 TEST_F(DynamicErrors, Overlap) {
     const std::string interleaved = "; allowed only interleaved (equal strides in bytes)";
     inputs[0].buffer = outputs[0].buffer;
@@ -334,8 +342,8 @@ TEST_F(DynamicErrors, Descriptions) {
             " OutputTensor: size 5 of dimension 0 differs from InputTensor's 4; an input that "
             "repeats, as one scale for many elements, has strides of 0, for example {0, 0, 1}");
     refused({{f32, {4}}, {u8, {4}}, {f32, {4}}, {u8, {1}}}, invalid,
-            " OutputScaleTensor: must have exactly 1 element: in each dimension the size 1 or the "
-            "stride 0");
+            " OutputScaleTensor: expected 1 element: dimension 0 has size 4 and stride 1, expected "
+            "size 1 or stride 0");
     refused({{f32, {4}}, {u8, {4}}, {f32, {4}, {0}}, {u8, {1}}}, invalid,
             " OutputScaleTensor: strides overlap; sorted, each must exceed the span of all smaller "
             "dimensions, and be above 0");
@@ -347,8 +355,8 @@ TEST_F(DynamicErrors, Descriptions) {
             "dimensions, and be above 0");
 }
 
-// Nothing to quantize: the formula of an empty range. Scales and zero points of no element stay as
-// they are.
+// If there is nothing to quantize, the scale and the zero point are those of an empty range. A
+// scale without elements is refused, and so is an absent zero point.
 TEST_F(DynamicErrors, EmptyInputs) {
     for (const std::vector<int64_t> &sizes : std::vector<std::vector<int64_t>>{{0}, {3, 0, 2}}) {
         Dynamic empty(Tensor(types[0], sizes), Tensor(types[1], sizes));

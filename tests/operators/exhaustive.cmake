@@ -1,8 +1,9 @@
-# All inputs.
+# Tests with all inputs of a type. Builds for WebAssembly include this file without the rest of
+# operators.cmake.
 
 hewn_test_program(hewn_exhaustive_tests hewn::hewn_static operators/exhaustive_test.cpp)
-# -O3, as it computes the truth of all of them itself; the precompiled headers are for other
-# options.
+# The program computes all expected results itself, so it is compiled with -O3. The precompiled
+# headers are for other options.
 target_compile_options(hewn_exhaustive_tests PRIVATE -O3)
 set_target_properties(hewn_exhaustive_tests PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)
 if(HEWN_OBJECT_FORMAT STREQUAL "WASM")  # on one thread

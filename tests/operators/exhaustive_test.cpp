@@ -1,5 +1,7 @@
-// All inputs there are: 8- and 16-bit types completely, f32 completely for one scale a run. On two
-// threads, each variant on every block whose truth is computed once.
+// Compares every variant with the reference on all inputs there are: for types of 8 and 16 bits
+// with many scales, and for f32 with one scale in each run. Two threads share the work. The
+// expected results of a block are computed once, and each variant is compared with them. Longer
+// sweeps have names that begin with DISABLED_ and run only with the label long.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,8 +24,9 @@
 #include "../support/execution.h"
 #include "../support/runnable.h"
 
-// GCC on x86-64 Linux compiles the truth a second time for AVX2 and chooses when the program
-// starts: the same operations in the same order, and twice as fast as with libm's nearbyintf.
+// With this attribute, GCC on x86-64 Linux compiles the reference a second time, for AVX2, and
+// chooses when the program starts. The operations and their order are the same, but AVX2 is twice
+// as fast, because it rounds without calling libm's nearbyintf.
 #if defined(__x86_64__) && defined(__linux__) && !defined(__clang__) && \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define HEWN_TEST_CLONES __attribute__((target_clones("avx2", "default")))
@@ -34,10 +37,10 @@
 namespace hewn_test {
 namespace {
 
-// An emulated CPU gets one in so many of the inputs, others each run.
+// An emulated CPU gets one in this many of the inputs, others in each run.
 constexpr int64_t ONE_IN = EMULATED ? 256 : 1;
 
-// The first of every ONE_IN.
+// The index, below ONE_IN, of the first inputs that are taken.
 int64_t first_of(Random &random) { return random.integer(0, ONE_IN - 1); }
 
 // The first thing that went wrong on any thread.
@@ -47,14 +50,14 @@ public:
         if (!failed_.exchange(true)) text_ = text;
     }
     explicit operator bool() const { return failed_; }
-    const std::string &text() const { return text_; }  // once the threads are joined
+    const std::string &text() const { return text_; }  // only after the threads were joined
 
 private:
     std::atomic<bool> failed_{false};
     std::string text_;
 };
 
-// Runs work(i) for i in [0, count) on two threads, where there are any.
+// Calls work(i) for i in [0, count) on two threads, if there are threads.
 void on_two_threads(int64_t count, const std::function<void(int64_t)> &work) {
     std::atomic<int64_t> next{0};
     const auto loop = [&] {
@@ -69,8 +72,8 @@ void on_two_threads(int64_t count, const std::function<void(int64_t)> &work) {
 #endif
 }
 
-// A compiled operator on `n` elements whose parameters are scalars, or one for each `block`
-// elements.
+// An operator that is compiled for `n` elements and one variant. Its parameters are scalars or, if
+// `block` is not 0, one for each `block` elements.
 class Runner {
 public:
     Runner(const std::string &operator_name, const std::string &signature,
@@ -84,11 +87,11 @@ public:
         const Outcome outcome = compile(options, op_);
         EXPECT_EQ(outcome.status, HEWN_STATUS_OK) << variant << ": " << outcome;
     }
-    // Operands in DirectML's order, output last.
+    // Executes. The operands are in DirectML's order, the output last.
     bool run(const std::vector<const void *> &operands) const {
         return op_ && execute(op_, bindings_of(operands));
     }
-    // The same by an operator that has the parameters as constants.
+    // Executes an operator that is compiled anew, with the parameters as constants.
     bool run_with_constants(const std::vector<const void *> &operands) const {
         std::vector<hewn_buffer_binding> bindings = bindings_of(operands), constants = bindings;
         for (size_t i = 0; i + 1 < operands.size(); i++)
@@ -101,7 +104,7 @@ public:
         return compile(options, op).status == HEWN_STATUS_OK && execute(op, bindings);
     }
     const std::string &variant() const { return variant_; }
-    // How many scales there are, and zero points.
+    // The number of scales, and of zero points.
     size_t parameters() const { return block_ > 0 ? size_t(n_ / block_) : 1; }
 
 private:
@@ -139,6 +142,7 @@ private:
     }
 };
 
+// A runner for each variant that runs here.
 std::vector<Runner> runners(const std::string &operator_name, const std::string &signature,
                             int64_t n, int64_t block = 0) {
     std::vector<Runner> result;
@@ -170,7 +174,7 @@ template void quantize_all(const float *, float, uint8_t, uint8_t *, size_t);
 template void quantize_all(const float *, float, int16_t, int16_t *, size_t);
 template void quantize_all(const float *, float, uint16_t, uint16_t *, size_t);
 
-// Compares every variant of `signature` on x for one scale and zero point.
+// Compares every runner with the reference on x, for one scale and zero point.
 template<class Q, class X, class S>
 void compare_quantize(const std::vector<Runner> &runners, const std::vector<X> &x, S scale,
                       Q zero_point, FirstFailure &failure) {
@@ -210,7 +214,7 @@ void all_f32(const std::string &signature, float scale, Q zero_point) {
     EXPECT_FALSE(failure) << failure.text() << "; HEWN_SEED=" << seed();
 }
 
-// All 2^32 inputs, one random scale a run. Outputs of 16 bits are divided.
+// All 2^32 inputs, with one random scale in each run. Outputs of 16 bits are divided.
 template<class Q>
 void all_f32(const std::string &signature) {
     Random random("ExhaustiveQuantizeF32." + signature);
@@ -222,8 +226,8 @@ TEST(ExhaustiveQuantizeF32, I8) { all_f32<int8_t>("f32_i8"); }
 TEST(ExhaustiveQuantizeF32, U16) { all_f32<uint16_t>("f32_u16"); }
 TEST(ExhaustiveQuantizeF32, I16) { all_f32<int16_t>("f32_i16"); }
 
-// The longer sweep: scales at the ends of the reciprocal form's range, beyond it, negative, and
-// random ones.
+// The longer sweep: scales at the ends of the range of the form `reciprocal`, beyond it, negative
+// ones, and random ones.
 TEST(ExhaustiveQuantizeF32, DISABLED_ManyScales) {
     Random random("ExhaustiveQuantizeF32.ManyScales");
     std::vector<float> scales = {0x1p-60f,      -0x1.fffffep59f, 0x1p60f,   0x1.fffffep-61f,
@@ -236,12 +240,12 @@ TEST(ExhaustiveQuantizeF32, DISABLED_ManyScales) {
     }
 }
 
-// `count` mantissas of the scale, the i-th being mantissa(i), at every x that rounds to either side
-// of a boundary between 8-bit results, and its neighbours up to 2 ulp: the quotient in two
-// operations decides every one like a division, with one scale and with one for each block.
+// Tries `count` mantissas of the scale, the i-th of which is mantissa(i). The inputs x lie on
+// either side of every boundary between two 8-bit results, up to 2 ulp from it. There the quotient
+// in two operations must decide as a division does, with one scale and with a scale for each block.
 void all_boundaries(int64_t count, const std::function<uint32_t(int64_t)> &mantissa) {
-    constexpr int64_t BOUNDARIES =
-        511;  // q = -254.5 ... 255.5 covers every zero point of either type
+    // Quotients from -254.5 to 255.5 cover every zero point of either type.
+    constexpr int64_t BOUNDARIES = 511;
     constexpr int64_t BLOCK = 16, N = (BOUNDARIES * 5 + 8 * BLOCK - 1) / (8 * BLOCK) * 8 * BLOCK;
     std::vector<Runner> all = runners("quantize_linear", "f32_u8", N);
     for (Runner &runner : runners("quantize_linear", "f32_u8", N, BLOCK))
@@ -258,7 +262,7 @@ void all_boundaries(int64_t count, const std::function<uint32_t(int64_t)> &manti
                 for (int ulp = 0; ulp < 5; ulp++)
                     x[size_t(b * 5 + ulp)] = reference::from_bits(bits + uint32_t(ulp - 2));
             }
-            // Every boundary lies within [0, 255] for one of the two.
+            // With one of the two zero points every boundary lies within [0, 255].
             compare_quantize(all, x, scale, uint8_t(0), failure);
             compare_quantize(all, x, scale, uint8_t(255), failure);
         }
@@ -270,8 +274,8 @@ TEST(ExhaustiveQuantizeF32, DISABLED_AllMantissas) {
     all_boundaries(int64_t(1) << 23, [](int64_t i) { return uint32_t(i); });
 }
 
-// Those that ARM's kernels leave to division, as twelve of them fail there by a reciprocal, and
-// their neighbours.
+// The mantissas that ARM's kernels leave to division, because twelve of them fail there with a
+// reciprocal, and their neighbours.
 TEST(ExhaustiveQuantizeF32, MantissasThatFailByReciprocal) {
     all_boundaries(int64_t(1) << 10,
                    [](int64_t i) { return uint32_t(i / 8 << 16) + 0xfff8 + uint32_t(i % 8); });
@@ -305,8 +309,8 @@ TEST(ExhaustiveQuantizeF16, I32) { all_f16<int32_t>("f16_i32"); }
 TEST(ExhaustiveQuantizeF16, U32) { all_f16<uint32_t>("f16_u32"); }
 TEST(ExhaustiveQuantizeF16, I16) { all_f16<int16_t>("f16_i16"); }
 
-// All ties of a 16-bit output, q = -65535.5 ... 65535.5 covering every zero point, and their
-// neighbours up to 2 ulp.
+// All ties of a 16-bit output, and their neighbours up to 2 ulp. Quotients from -65535.5 to 65535.5
+// cover every zero point.
 template<class Q>
 void all_ties(const std::string &signature) {
     constexpr size_t TIES = 131072, N = TIES * 5;
@@ -338,7 +342,7 @@ TEST(ExhaustiveQuantizeF32, I16Ties) { all_ties<int16_t>("f32_i16"); }
 
 // ---- DEQUANTIZE_LINEAR --------------------------------------------------------------------------
 
-// All inputs of an 8- or 16-bit type for many (scale, zero point).
+// All inputs of an 8- or 16-bit type, for many pairs of a scale and a zero point.
 template<class X, class S>
 void all_integers(const std::string &signature) {
     constexpr size_t N = size_t(1) << (8 * sizeof(X));
@@ -399,17 +403,17 @@ TEST(ExhaustiveDequantize, U16) {
 
 // ---- Types of 4 and 2 bits ----------------------------------------------------------------------
 
-// Calls visit(variant, types) for every variant of an operator and packed types that it takes, the
-// data of that type alone where one is given.
+// Calls visit(variant, types) for every variant of an operator that runs here, and all combinations
+// of types with a sub-byte type that it takes. If `data` is given, the data must have that type.
 template<class Visit>
-void for_each_packed(const std::string &operator_name, std::optional<hewn_data_type> data,
-                     const Visit &visit) {
+void for_each_sub_byte(const std::string &operator_name, std::optional<hewn_data_type> data,
+                       const Visit &visit) {
     int visited = 0;
     for (const Variant &variant : built_variants()) {
         const auto info = find_variant(variant.name);
         if (variant.operator_name != operator_name || !info || !info->supported) continue;
         for (const DataTypes &types : variant.all_types()) {
-            if (std::none_of(types.begin(), types.end(), packed_bits_of)) continue;
+            if (std::none_of(types.begin(), types.end(), sub_byte_bits_of)) continue;
             if (data && types[0] != *data) continue;
             visited++;
             visit(variant, types);
@@ -419,15 +423,15 @@ void for_each_packed(const std::string &operator_name, std::optional<hewn_data_t
     EXPECT_GT(visited, 0);
 }
 
-// All inputs of f16, and every zero point.
-TEST(ExhaustivePacked, QuantizeF16) {
+// All inputs of f16, with every zero point.
+TEST(ExhaustiveSubByte, QuantizeF16) {
     const auto run = [](const Variant &variant, const DataTypes &types) {
-        Random random("ExhaustivePacked." + variant.name);
+        Random random("ExhaustiveSubByte." + variant.name);
         Problem problem = make_problem(variant.op(), types, {65536},
                                        {Layout::dense, Layout::scalar, Layout::scalar}, random);
         fill_inputs(problem, random);
         for (int64_t i = 0; i < 65536; i++) problem.inputs[0]->set(i, f16{uint16_t(i)});
-        for (int zero_point = 0; zero_point < 1 << packed_bits_of(types[2]); zero_point++) {
+        for (int zero_point = 0; zero_point < 1 << sub_byte_bits_of(types[2]); zero_point++) {
             if (left_out(random, 8)) continue;
             problem.inputs[2]->data()[0] = uint8_t(zero_point);
             for (const float scale : {0.1f, -2.5f, 1000.0f, 0x1p-20f}) {
@@ -436,15 +440,15 @@ TEST(ExhaustivePacked, QuantizeF16) {
             }
         }
     };
-    for_each_packed("quantize_linear", HEWN_DATA_TYPE_FLOAT16, run);
+    for_each_sub_byte("quantize_linear", HEWN_DATA_TYPE_FLOAT16, run);
 }
 
-// All inputs, every zero point, special scales and others.
-TEST(ExhaustivePacked, Dequantize) {
-    for_each_packed(
+// All inputs with every zero point, and with ordinary and extraordinary scales.
+TEST(ExhaustiveSubByte, Dequantize) {
+    for_each_sub_byte(
         "dequantize_linear", std::nullopt, [](const Variant &variant, const DataTypes &types) {
-            Random random("ExhaustivePacked." + variant.name);
-            const int bits = packed_bits_of(types[0]), per_byte = 8 / bits, count = 1 << bits;
+            Random random("ExhaustiveSubByte." + variant.name);
+            const int bits = sub_byte_bits_of(types[0]), per_byte = 8 / bits, count = 1 << bits;
             Problem problem = make_problem(variant.op(), types, {256 * per_byte},
                                            {Layout::dense, Layout::scalar, Layout::scalar}, random);
             for (int zero_point = 0; zero_point < count; zero_point++) {
@@ -460,17 +464,18 @@ TEST(ExhaustivePacked, Dequantize) {
 
 // ---- REQUANTIZE ---------------------------------------------------------------------------------
 
-// All inputs of one type to one output type, for many scales, half of them prone to ties.
+// All inputs of one type to one output type, for many scales. Half of the ordinary ones are prone
+// to ties.
 template<class X, class Y>
 void all_requantized(const std::string &signature) {
-    constexpr size_t N = 65536;  // of 8 bits, each many times
+    constexpr size_t N = 65536;  // values of 8 bits occur many times
     const std::vector<Runner> all = runners("requantize", signature, N);
     if (all.empty()) GTEST_SKIP() << "requantize_" << signature << ": no variant of it runs here";
     std::vector<X> x(N);
     for (size_t i = 0; i < N; i++) x[i] = X(i);
     Random random("ExhaustiveRequantize." + signature);
     std::vector<std::pair<float, float>> scales;
-    for (int i = 0; i < 120; i++) {  // their ratio is a multiple of 1/8, or any
+    for (int i = 0; i < 120; i++) {  // their ratio is a multiple of 1/8, or any number
         const float os = random_ordinary_scale(random, int(random.integer(-58, 58)));
         const float ratio = i % 2 ? float(random.integer(-40, 40)) / 8
                                   : random_ordinary_scale(random, int(random.integer(-9, 2)));
@@ -526,8 +531,8 @@ HEWN_TEST_CLONES void quantized_add_all(const A *a, float as, A az, const B *b, 
         y[i] = reference::quantized_linear_add(a[i], as, az, b[i], bs, bz, os, oz);
 }
 
-// All pairs (a, b) of 8 bits, or all a of 16 with a random b each, for many scales, half of them
-// prone to ties, and zero points.
+// All pairs (a, b) of 8 bits, or all a of 16 bits with a random b each, for many scales and zero
+// points. Many of the scales are prone to ties.
 template<class A, class B, class Q>
 void all_pairs(const std::string &signature) {
     constexpr size_t N = 65536;
@@ -578,8 +583,8 @@ void all_pairs(const std::string &signature) {
         std::vector<Q> want(N), got(N);
         quantized_add_all(a.data(), p.as, p.az, b.data(), p.bs, p.bz, p.os, p.oz, want.data(), N);
         for (const Runner &runner : all) {
-            for (const bool constant :
-                 {false, true}) {  // constants alone are folded (runtime/cpu/folding.h)
+            // Only constants are folded (runtime/cpu/folding.h).
+            for (const bool constant : {false, true}) {
                 std::memset(got.data(), SENTINEL, got.size() * sizeof(Q));
                 const std::vector<const void *> operands = {
                     a.data(), &p.as, &p.az, b.data(), &p.bs, &p.bz, &p.os, &p.oz, got.data()};

@@ -1,6 +1,6 @@
-// What an execution says of a kernel that fails, which those that are shipped do not: here every
-// kernel and transposition does. The linker takes this program's own for those of the static
-// library.
+// Tests what compile and execute report if a kernel fails. The kernels that are shipped do not
+// fail, so all kernels and transpositions of this program are its own, and fail. The linker takes
+// them instead of those in the static library.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,8 +20,9 @@
 extern "C" {
 void hewnrt_halide_error(void *user_context, const char *message);
 
-// How many kernels failed before. More arguments than the first go by unread.
+// How many kernels have failed.
 std::atomic<int> failures{0};
+// Stands for every kernel. It reads only the first of a kernel's arguments.
 int failing_kernel(void *user_context) {
     const int n = failures++;
     char message[32];
@@ -29,13 +30,13 @@ int failing_kernel(void *user_context) {
     return hewnrt_halide_error(user_context, message), -7 - n;
 }
 
-// A name of it for every entry: by the assembler, for C++ would take one that variants share for
-// two.
+// Gives failing_kernel the name of every entry, by the assembler: variants can share an entry, and
+// C++ would take the name twice for two functions.
 #define HEWN_VARIANT(op, signature, target, ...) __VA_ARGS__
 #define HEWN_FORM(entry, ...) __asm__(".globl " #entry "\n.set " #entry ", failing_kernel\n");
 #include "variants.inc"
 
-#define HEWN_TRANSPOSITION(entry, bits, bytes, rank) \
+#define HEWN_TRANSPOSITION(entry, bits, bytes, priority) \
     int entry(void **) { return -8; }
 #include "transpositions.inc"
 }
@@ -45,7 +46,8 @@ namespace {
 
 class FailingKernelTest : public VariantTest {
 protected:
-    // The message from the code on; how many kernels failed is in `failures`.
+    // Executes, and returns the error's message from the code on. `failures` then says how many
+    // kernels failed.
     std::string message_of(const hewn_compile_options &options, Problem &problem) {
         OperatorPtr op;
         const Outcome compiled = compile(problem.description(), &options, op);
@@ -67,8 +69,8 @@ TEST_P(FailingKernelTest, IsNamedWithWhatItSays) {
         make_problem(variant.op(), variant.types(), {5, 20}, all_dense(variant.op()), random);
     EXPECT_EQ(message_of(compile_options(variant.name.c_str(), 1), small), "-7: failure 0 says no");
     EXPECT_EQ(failures, 1) << "went on after a failure";
-    // In slices, each of which fails: the first, in time, is told of; of several at once any, but
-    // its code with its message.
+    // In slices, each of which fails. The error is that of the slice that fails first. If several
+    // fail at once it may be any of them, but the code and the message are of the same slice.
     Problem large =
         make_problem(variant.op(), variant.types(), {3000000}, per_tensor(variant.op()), random);
     for (const hewn_parallel_for_fn parallel_for :
@@ -85,8 +87,8 @@ TEST_P(FailingKernelTest, IsNamedWithWhatItSays) {
     }
 }
 
-// compile runs kernels too, where constants let it try a form. It tells what they say, and gives
-// nothing.
+// Compile runs kernels too, if constants let it try a form. If such a kernel fails, compile reports
+// what it says and gives no operator.
 TEST_P(FailingKernelTest, CompileTellsOfIt) {
     static const std::set<std::string> tried = {
 #define HEWN_VARIANT(op, signature, target, forms) #op "_" #signature "__" #target forms,
@@ -102,7 +104,7 @@ TEST_P(FailingKernelTest, CompileTellsOfIt) {
         make_problem(variant.op(), variant.types(), {100000}, per_tensor(variant.op()), random);
     for (auto &input : problem.inputs) {
         if (input && input->type == HEWN_DATA_TYPE_FLOAT32)
-            input->set(0, 0.5f);  // scales with which the form may fit
+            input->set(0, 0.5f);  // scales with which `folded` may fit
     }
     const Constants constants(problem);
     const hewn_compile_options options =

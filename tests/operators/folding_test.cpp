@@ -1,5 +1,6 @@
-// QUANTIZED_LINEAR_ADD's form `folded`: its kernels compute what it says in every layout, the
-// search gives factors only where all pairs agree, and executions use it then.
+// Tests QUANTIZED_LINEAR_ADD's form `folded`. Its kernels must compute the form's formula in every
+// layout. The search (runtime/cpu/folding.h) must give factors only if all pairs of inputs get the
+// operator's result. Executions must use the form then, and only then.
 #include "../../runtime/cpu/folding.h"
 
 #include <gtest/gtest.h>
@@ -31,8 +32,9 @@ using hewn::Quantization;
 bool is_signed(halide_type_t type) { return type.code == halide_type_int; }
 int number(uint8_t byte, halide_type_t type) { return is_signed(type) ? int8_t(byte) : byte; }
 
-// RN(a * b + c). Not std::fma: MinGW's rounds twice. The exact product's sum in double, rounded to
-// odd, rounds to f32 as the exact sum does.
+// a * b + c, rounded once to f32. std::fma is not called, because MinGW's rounds twice. The product
+// is exact in double, and the sum is rounded to odd there: such a sum rounds to f32 as the exact
+// one does.
 float fused(float a, float b, float c) {
     const double product = double(a) * double(b), sum = product + c;
     const double rest = sum - product, error = (product - (sum - rest)) + (double(c) - rest);
@@ -44,7 +46,8 @@ float fused(float a, float b, float c) {
     return float(odd);
 }
 
-// clamp(round(RN(a * factor + RN(b * factor + offset))) + zero_point)
+// The form's formula, in which RN rounds to f32:
+// clamp(round(RN(a * factors.a + RN(b * factors.b + offset))) + zero_point)
 uint8_t folded(const halide_type_t *types, uint8_t a, uint8_t b, const FoldedFactors &factors,
                int32_t zero_point) {
     const float quotient = fused(float(number(a, types[0])), factors.a,
@@ -54,6 +57,7 @@ uint8_t folded(const halide_type_t *types, uint8_t a, uint8_t b, const FoldedFac
     return uint8_t(std::clamp<int64_t>(sum, low, low + 255));
 }
 
+// The operator's result by the reference. Inputs and output are passed as bytes.
 template<class A, class B, class Q>
 uint8_t by_formula_of(uint8_t a, uint8_t b, const Quantization &q) {
     return uint8_t(reference::quantized_linear_add(A(a), q.scale[0], A(q.zero_point[0]), B(b),
@@ -73,7 +77,7 @@ uint8_t by_formula(const halide_type_t *types, uint8_t a, uint8_t b, const Quant
 
 const halide_type_t kI8(halide_type_int, 8), kU8(halide_type_uint, 8);
 
-// A variant of the operator that runs here and has the form.
+// A variant of QUANTIZED_LINEAR_ADD that runs here and has the form `folded`.
 struct Folded {
     std::string name;
     const hewn::Variant *variant;
@@ -102,8 +106,8 @@ std::vector<Folded> folded_variants() {
     return found;
 }
 
-// Scales whose formula has only exact operations, so that folding them changes nothing; and sums of
-// sixths, whose ties its roundings decide.
+// kFitting has scales with which the formula's operations are all exact, so that folding changes
+// nothing. kDiffering makes sums of sixths, whose ties are decided by the formula's roundings.
 const Quantization kFitting = {{0x1p-5f, 0x1p-6f, 0x1p-5f}, {3, 7, 5}},
                    kDiffering = {{1, 1, 6}, {3, 7, 5}};
 
@@ -119,8 +123,8 @@ TEST(Folding, KernelsComputeWhatTheFormSays) {
     constexpr size_t kGuard = 64;
     std::mt19937 random(1);
     std::uniform_real_distribution<float> factor(-2, 2), offset(-300, 300);
-    // Any factors; sixths, whose sums lie next to ties, where it shows how they are rounded;
-    // halves, whose sums are ties; and quotients as large as may be.
+    // Any factors; sixths, whose sums lie next to ties, so that their rounding shows; halves, whose
+    // sums are ties; and factors whose quotients are as large as they may be.
     const auto pick_factors = [&](int kind) -> FoldedFactors {
         const float whole = float(int(random() % 300)) - 150;
         switch (kind) {
@@ -178,7 +182,8 @@ TEST(Folding, KernelsComputeWhatTheFormSays) {
 
 // ---- The search ----
 
-// Computes in plain C++; where `spoil` says so, folded pairs come out wrong.
+// Searches for factors. It stands for the kernels and computes in plain C++. Folded pairs for which
+// `spoil` returns true come out wrong. Call number `fail_at` fails.
 struct Computer {
     const Quantization quantization;
     halide_type_t types[3];
@@ -187,7 +192,7 @@ struct Computer {
     int fail_at = -1;
     hewn::Bytes a = hewn::all_bytes(), b = hewn::all_bytes();
 
-    // 1: there are factors, 0: none fit, -1: the kernel's error.
+    // Returns 1 if there are factors, 0 if none fit, -1 if the kernel failed.
     int find(FoldedFactors &factors) const {
         bool fits = false;
         const int code =
@@ -241,8 +246,8 @@ TEST(Folding, FindsFactorsOnlyWhereAllPairsAgree) {
                       by_formula(searching.types, uint8_t(pair), uint8_t(pair >> 8), q));
         }
     }
-    EXPECT_GE(fitting, kSets * 3 / 4);  // 92 % of such
-    EXPECT_GT(other_than_nearest, 0);   // the factors beside the nearest are tried
+    EXPECT_GE(fitting, kSets * 3 / 4);  // 92 % of such scales fit
+    EXPECT_GT(other_than_nearest, 0);   // factors next to the nearest are tried too
 }
 
 TEST(Folding, LooksAtEveryPair) {
@@ -266,7 +271,8 @@ TEST(Folding, LooksAtEveryPair) {
     EXPECT_EQ(failing.find(factors), 1);  // there are 32 calls, none of which fails now
 }
 
-// A sum with 3, as models compute HardSigmoid: half of all b make ties, of which 3 is one.
+// A sum with the constant 3, as models compute HardSigmoid. Half of all b make ties, and so does 3,
+// which is b = 255.
 const Quantization kPlusThree = {{0.04564519f, 0.011764706f, 0.023529412f}, {90, 0, 0}};
 constexpr uint8_t kThree = 255;
 
@@ -298,7 +304,7 @@ TEST(Folding, TriesWhatAConstantHolds) {
 
 constexpr int64_t kPairs = 1 << 16;
 
-// QUANTIZED_LINEAR_ADD of all pairs, with the variant's types and all parameters.
+// QUANTIZED_LINEAR_ADD of all pairs of inputs, with the variant's types and all zero points.
 hewn::Problem problem_of_all_pairs(const Folded &of) {
     constexpr int64_t one = 1;
     const auto described = [](hewn_data_type type, const int64_t &size) {
@@ -322,7 +328,8 @@ hewn::Problem problem_of_all_pairs(const Folded &of) {
     return problem;
 }
 
-// Its kernel, the values of its inputs, and a call.
+// The problem of all pairs, its kernel and the values of its inputs. execute() calls the kernel,
+// and settle() decides what constants decide at compile.
 struct AllPairs {
     const Folded &of;
     hewn::Problem problem;
@@ -393,8 +400,9 @@ int count_reciprocal(const void *context, halide_buffer_t *a, halide_buffer_t *b
                             r1, output);
 }
 
-// With constants an operator searches at compile. It folds those that fit, and nothing that is
-// bound: bound scales that leave no quotient large are multiplied by a reciprocal.
+// If scales and zero points are constants, the search is made at compile. The operator is folded if
+// there are factors. Bound scales are never folded: they are multiplied by a reciprocal, unless a
+// quotient may be too large.
 TEST(Folding, ConstantsAreSettled) {
     const std::vector<Folded> variants = folded_variants();
     if (variants.empty()) GTEST_SKIP() << "no variant of this build that runs here has the form";
@@ -423,7 +431,7 @@ TEST(Folding, ConstantsAreSettled) {
             for (int i : {1, 2, 4, 5, 6, 7}) pairs.problem.inputs[i].constant = true;
             EXPECT_EQ(pairs.settle(none), hewn::kNoMemory);
             ASSERT_EQ(pairs.settle(allocator), 0);
-            std::fill_n(pairs.scale, 3, 0.0f);  // nobody looks there
+            std::fill_n(pairs.scale, 3, 0.0f);  // must not be read any more
             folded_calls = 0;
             const std::vector<uint8_t> constant = pairs.execute();
             EXPECT_EQ(folded_calls, q.scale[0] == kFitting.scale[0]);

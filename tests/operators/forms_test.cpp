@@ -1,5 +1,6 @@
-// Which of a variant's forms are called and how often, which no result tells: with forms that count
-// instead of computing.
+// Tests which of a variant's forms the CPU's runtime calls, and how often. Results do not show it,
+// because all forms give the same bits. So the variants here have forms that count their calls
+// instead of computing, or none at all where only the plan is tested.
 #include <gtest/gtest.h>
 #include <hewn/hewn.h>
 
@@ -23,7 +24,7 @@
 
 namespace {
 
-// A variant with a plan of its own, which begins with the default knobs.
+// A variant with its own knobs of the plan. They begin with the default values.
 struct PlannedVariant : hewn::Variant {
     hewn::PlanKnobs knobs;
 
@@ -36,18 +37,21 @@ struct PlannedVariant : hewn::Variant {
 
 constexpr hewn::Chip kZen5 = {0x1a, 1 << 20, 32 << 20};
 
-int divided, multiplied;    // calls
-std::vector<float> scales;  // of a call's rows
-bool meets_a_nan;           // whether the form that multiplies meets one
-int failure;                // what it returns
+// The state of the forms below. `divided` and `multiplied` count the calls of forms that divide and
+// of forms that multiply by reciprocals.
+int divided, multiplied;
+std::vector<float> scales;  // of the rows of a call
+bool meets_a_nan;           // whether the form that multiplies meets a NaN
+int failure;                // the code that the form returns
 
-// As the kernels' operations raise the flag of invalid ones.
+// Raises the CPU's flag of invalid operations if `invalid`, as the operations of kernels do.
 void compute(bool invalid) {
     volatile float number = invalid ? 0.0f : 1.0f;
     volatile float quotient = number / number;
     (void)quotient;
 }
 
+// Stands for the form `divide`.
 int divide(const void *, halide_buffer_t *, halide_buffer_t *, halide_buffer_t *,
            halide_buffer_t *) {
     divided++;
@@ -55,6 +59,7 @@ int divide(const void *, halide_buffer_t *, halide_buffer_t *, halide_buffer_t *
     return 0;
 }
 
+// Stands for the form `reciprocal`, and checks the reciprocals of all scales.
 int multiply(const void *, halide_buffer_t *, halide_buffer_t *, halide_buffer_t *r0,
              halide_buffer_t *r1, halide_buffer_t *, int32_t, halide_buffer_t *) {
     multiplied++;
@@ -69,7 +74,7 @@ int multiply(const void *, halide_buffer_t *, halide_buffer_t *, halide_buffer_t
     return failure;
 }
 
-// A problem of the operator, as its own description has it.
+// Returns the problem of a valid description.
 template<class Desc>
 hewn::Problem read(hewn_operator_type type, const Desc &own) {
     const hewn_operator_desc desc = {sizeof desc, type, &own};
@@ -84,14 +89,16 @@ hewn::Problem read(hewn_operator_type type, const Desc &own) {
 
 using Sizes = std::vector<int64_t>;
 
-// Of operators without kernels nothing is linked that chooses forms.
+// Whether this build has kernels of these operators. For an operator without kernels, the code that
+// chooses forms is not linked.
 bool is_built(std::initializer_list<const char *> operators) {
     return std::none_of(operators.begin(), operators.end(),
                         [](const char *name) { return hewn_test::variants_of(name).empty(); });
 }
 constexpr char kNotBuilt[] = "this build has no kernels of an operator whose forms are chosen";
 
-// A tensor of these sizes and strides, which live as long as it; null: packed.
+// Describes a tensor of these sizes and strides, which must live as long as the description. Null
+// strides are contiguous.
 hewn_tensor_desc described(hewn_data_type type, const Sizes &sizes, const Sizes *strides) {
     return {sizeof(hewn_tensor_desc),
             type,
@@ -101,8 +108,8 @@ hewn_tensor_desc described(hewn_data_type type, const Sizes &sizes, const Sizes 
             nullptr};
 }
 
-// DEQUANTIZE_LINEAR of integers to f32 or, where `quantizes`, QUANTIZE_LINEAR of f32 to integers.
-// The output is packed.
+// DEQUANTIZE_LINEAR of integers to f32 or, if `quantizes`, QUANTIZE_LINEAR of f32 to integers. The
+// output is contiguous.
 hewn::Problem linear_problem(bool quantizes, hewn_data_type integers, const Sizes &sizes,
                              const Sizes &input_strides, const Sizes &scale_strides,
                              const Sizes &zero_point_strides) {
@@ -121,8 +128,8 @@ hewn::Problem linear_problem(bool quantizes, hewn_data_type integers, const Size
     return read(HEWN_OPERATOR_DEQUANTIZE_LINEAR, own);
 }
 
-// Chooses the kernel's forms for a problem on a Zen 5. How many plans it took. `made` receives the
-// last, without its tables.
+// Chooses the kernel's forms for a problem, as on a Zen 5, and returns how many plans that took.
+// `made` receives the last plan, without its tables.
 int plan(const hewn::Problem &problem, const hewn::Variant &variant, hewn::CpuKernel &kernel,
          hewn::Plan *made = nullptr, hewn::Threads threads = {1, 1}) {
     const hewn::Tensor *operands[hewn::kMaxOperands];
@@ -138,11 +145,12 @@ int plan(const hewn::Problem &problem, const hewn::Variant &variant, hewn::CpuKe
     return plans;
 }
 
-// The layouts of the forms that read both parameters, as the build has them.
+// The layouts, as in a build, of the forms that read both parameters: `divide` and `general`, and
+// `columns`, which reads reciprocals in two parts.
 constexpr uint32_t kParametersOfAll = 1u << 0b100 | 1u << 0b110 | 1u << 0b111,
                    kParametersOfColumns = 1u << 0b1110 | 1u << 0b1111;
 
-// QUANTIZE_LINEAR f32 to u8 of rows with a scale each.
+// QUANTIZE_LINEAR of f32 to u8, with a scale for each row.
 class QuantizedRows : public testing::Test {
 protected:
     static constexpr int64_t kRows = 4, kColumns = 1024;
@@ -167,7 +175,8 @@ protected:
         failure = 0;
     }
 
-    // Chooses forms where reciprocals pay from `reciprocal_elements` elements on.
+    // Chooses forms if reciprocals pay from `reciprocal_elements` elements on. Returns the number
+    // of plans.
     int choose(int64_t reciprocal_elements, hewn::Plan *made = nullptr) {
         kernel_ = {};
         variant_.knobs = {};
@@ -177,7 +186,7 @@ protected:
         return plan(problem_, variant_, kernel_, made);
     }
 
-    // Executes boxes of a row for each scale, as one slice does.
+    // Executes boxes as one slice does. A box has a row for each of its scales.
     void execute(const std::vector<std::vector<float>> &boxes) {
 #if defined(__x86_64__)
         constexpr unsigned INVALID = 1;
@@ -189,7 +198,8 @@ protected:
         for (const std::vector<float> &box : boxes) execute_box(call, box, int32_t(box.size()));
     }
 
-    // A box of that many rows, the first of those whose scales lie at `from`. They were `prepared`.
+    // Executes a box of `rows` rows, whose scales lie at `from`. The form expects reciprocals of
+    // `prepared`.
     void execute_box(hewn::CpuCall &call, const std::vector<float> &from, int32_t rows,
                      const std::vector<float> &prepared) {
         scales.assign(prepared.begin(), prepared.begin() + rows);
@@ -214,7 +224,8 @@ TEST_F(QuantizedRows, MultiplyByReciprocalsOnce) {
     EXPECT_EQ(divided, 0);
 }
 
-// The flag of invalid operations that 0 / 0 raised in one box is not taken for the next one's.
+// A row with the scale 0 raises the flag of invalid operations, by 0 / 0. The flag must not be
+// taken for the next box's.
 TEST_F(QuantizedRows, AreComputedOnceAfterOneThatDivides) {
     execute({{0.5f}, {0.0f}, {0.25f}, {0.125f, 0.5f}});
     EXPECT_EQ(multiplied, 3);
@@ -229,7 +240,7 @@ TEST_F(QuantizedRows, DivideWhereAScaleIsNotOrdinary) {
     EXPECT_EQ(divided, 4);
 }
 
-// A kernel that fails is not run again, whatever it met before.
+// A kernel that fails is not run again, whatever it met before it failed.
 TEST_F(QuantizedRows, FailOnce) {
     meets_a_nan = true;
     failure = -5;
@@ -238,8 +249,8 @@ TEST_F(QuantizedRows, FailOnce) {
     EXPECT_EQ(divided, 0);
 }
 
-// Rows that repeat one after the other use what was prepared, fewer of them as well; more are
-// prepared anew.
+// Boxes of the same rows, one after the other, use what was prepared for the first, also if they
+// have fewer rows. For more rows the reciprocals are prepared anew.
 TEST_F(QuantizedRows, PrepareOnce) {
     std::vector<float> box = {0.5f, 0.25f, 3.0f};
     const std::vector<float> before = box, after = {0.125f, 0.75f, 5.0f};
@@ -251,7 +262,7 @@ TEST_F(QuantizedRows, PrepareOnce) {
     EXPECT_EQ(multiplied, 5);
 }
 
-// Constants are prepared at compile, once and for all boxes.
+// Reciprocals of constants are prepared at compile, once for all boxes.
 TEST_F(QuantizedRows, AreSettledWhereScalesAreConstants) {
     std::vector<float> constants = {0.5f, 0.25f, 3.0f, 0.1f};
     problem_.inputs[1].constant = true;
@@ -272,7 +283,7 @@ TEST_F(QuantizedRows, AreSettledWhereScalesAreConstants) {
         hewn::CpuCall call(kernel_, inputs, nullptr);
         ASSERT_EQ(kernel_.call(call, buffers), 0);
     };
-    std::fill(constants.begin(), constants.end(), 7.0f);  // nobody looks there
+    std::fill(constants.begin(), constants.end(), 7.0f);  // must not be read any more
     execute_rows(0, 4);
     execute_rows(2, 2);
     EXPECT_EQ(multiplied, 2);
@@ -291,7 +302,7 @@ TEST_F(QuantizedRows, AreSettledWhereScalesAreConstants) {
               hewn::kNoMemory);
 }
 
-#if defined(__x86_64__)  // ARM's conversions saturate, and nothing is told
+#if defined(__x86_64__)  // ARM's conversions saturate, and no flag is tested
 TEST_F(QuantizedRows, AreDividedWhereMultiplyingMeetsANaN) {
     meets_a_nan = true;
     execute({{0.5f}, {0.25f, 0.125f}});
@@ -299,8 +310,8 @@ TEST_F(QuantizedRows, AreDividedWhereMultiplyingMeetsANaN) {
     EXPECT_EQ(divided, 2);
 }
 
-// Of 16 boxes those that meet no NaN are not divided after one that does. If all do, the 1st, 2nd,
-// 4th, 8th and 16th are tried.
+// If only the first of 16 boxes meets a NaN, none of the others is divided. If all of them do, only
+// the 1st, 2nd, 4th, 8th and 16th are tried by multiplication first.
 TEST_F(QuantizedRows, AreTriedAgainAfterANaN) {
     const std::vector<float> scale = {0.5f};
     for (const bool in_all : {false, true}) {
@@ -316,8 +327,9 @@ TEST_F(QuantizedRows, AreTriedAgainAfterANaN) {
 }
 #endif
 
-// A variant with the form `blocks` beside others, and boxes that hold all that the tests have.
-int64_t blocks_done;  // by the form `blocks`, of the test's scales
+// How many blocks the form `blocks` has computed. It takes the test's scales one after the other.
+int64_t blocks_done;
+// Stands for the form `blocks`, and checks what it is promised about a box.
 int compute_blocks(const void *, halide_buffer_t *input, halide_buffer_t *scale,
                    halide_buffer_t *zero_point, int32_t shift, halide_buffer_t *output) {
     multiplied++;
@@ -336,6 +348,7 @@ int compute_blocks(const void *, halide_buffer_t *input, halide_buffer_t *scale,
     compute(meets_a_nan);
     return failure;
 }
+// A variant with the form `blocks` and two others. Its boxes may be as large as the tests need.
 PlannedVariant blocks_variant(bool quantizes) {
     PlannedVariant variant;
     variant.forms[0] = {quantizes ? "divide" : "general",
@@ -348,8 +361,8 @@ PlannedVariant blocks_variant(bool quantizes) {
     return variant;
 }
 
-// Blocks of a power of two, beside each other, with a scale each: by the form `blocks`. Others by
-// other forms.
+// Blocks of 16 to 128 elements, a power of two, are computed by the form `blocks` if they are
+// contiguous and have a scale each. Others are computed by other forms.
 TEST(Blocks, AreComputedInRows) {
     if (!is_built({"quantize_linear", "dequantize_linear"})) GTEST_SKIP() << kNotBuilt;
     const auto takes = [](bool quantizes, int64_t block, const Sizes &input, const Sizes &scale,
@@ -372,7 +385,8 @@ TEST(Blocks, AreComputedInRows) {
     }
 }
 
-// A box of 128 + 128 + 16 blocks of 32 elements and 3 that are left over.
+// A box of 275 blocks of 32 elements: rows of 128, 128 and 16 blocks, and 3 blocks that are left
+// over.
 TEST(Blocks, AreDividedIntoRows) {
     if (!is_built({"quantize_linear", "dequantize_linear"})) GTEST_SKIP() << kNotBuilt;
     for (const bool quantizes : {false, true}) {
@@ -437,7 +451,8 @@ int multiply_columns(const void *, halide_buffer_t *, halide_buffer_t *r0, halid
     return 0;
 }
 
-// With these two forms, whose boxes hold all that the tests below have.
+// A variant with the forms `divide` and `columns`. Its boxes may be as large as the tests below
+// need.
 PlannedVariant columns_variant() {
     PlannedVariant variant;
     variant.forms[0] = {"divide", reinterpret_cast<hewn::KernelEntry>(divide_columns),
@@ -449,7 +464,7 @@ PlannedVariant columns_variant() {
     return variant;
 }
 
-// QUANTIZE_LINEAR f32 to i8 with a scale and a zero point a column.
+// QUANTIZE_LINEAR of f32 to i8, with a scale and a zero point for each column.
 class QuantizedColumns : public testing::Test {
 protected:
     static constexpr int32_t kColumns = 1024, kPart = 512;
@@ -462,6 +477,7 @@ protected:
         divided = multiplied = 0;
     }
 
+    // Chooses forms for this many rows. The scales are constants if these are given.
     void choose(int64_t rows, const std::vector<float> *constants = nullptr) {
         problem_ = linear_problem(true, HEWN_DATA_TYPE_INT8, {rows, kColumns}, {kColumns, 1},
                                   {0, 1}, {0, 1});
@@ -471,8 +487,8 @@ protected:
         EXPECT_EQ(plan(problem_, variant_, kernel_, &made_), 1);
     }
 
-    // A box of `count` columns from `first` on, whose scales lie in `row` and are those of
-    // `prepared`.
+    // Executes a box of `count` columns from `first` on, whose scales lie in `row`. The form
+    // expects reciprocals of `prepared`.
     void execute_box(hewn::CpuCall &call, const std::vector<float> &row, size_t first,
                      int32_t count, const std::vector<float> &prepared) {
         scales.assign(prepared.begin() + int64_t(first), prepared.begin() + int64_t(first) + count);
@@ -503,7 +519,7 @@ TEST_F(QuantizedColumns, ArePreparedWhereEnoughRowsShareThem) {
     std::copy(third.begin(), third.end(), row.begin());
     execute_box(call, row, 0, kPart, half);  // kept from the box before
     call.filled = 1u << 1;
-    execute_box(call, row, 0, kPart, third);  // brought anew to the same scratch memory
+    execute_box(call, row, 0, kPart, third);  // copied to the same scratch memory anew
     call.filled = 0;
     execute_box(call, row, kPart, kPart, third);
     EXPECT_EQ(multiplied, 4);
@@ -532,7 +548,7 @@ TEST_F(QuantizedColumns, AreSettledWhereScalesAreConstants) {
     EXPECT_FALSE(kernel_.large_state);
     ASSERT_NE(kernel_.settled, nullptr);
     const std::vector<float> before = row;
-    std::fill(row.begin(), row.end(), 0.0f);  // nobody looks there
+    std::fill(row.begin(), row.end(), 0.0f);  // must not be read any more
     hewn::CpuCall call(kernel_, inputs, nullptr);
     for (const size_t first : {0, kPart}) execute_box(call, row, first, kPart, before);
     EXPECT_EQ(multiplied, 2);
@@ -540,7 +556,7 @@ TEST_F(QuantizedColumns, AreSettledWhereScalesAreConstants) {
     allocator.deallocate(kernel_.settled);
 }
 
-// Constants that are all the same are one, whatever their strides.
+// Constants that all have the same value become a single one, whatever their strides.
 TEST(Constants, AreOneWhereAllAreEqual) {
     if (!is_built({"dequantize_linear"})) GTEST_SKIP() << kNotBuilt;
     for (const size_t other : {0, 1, 511, 1023, 1024}) {
@@ -566,12 +582,12 @@ TEST(Constants, AreOneWhereAllAreEqual) {
     }
 }
 
-// What is chosen for DEQUANTIZE_LINEAR i8 to f32 or, where `quantizes`, QUANTIZE_LINEAR f32 to i8,
-// with all forms that there are.
+// The choices for DEQUANTIZE_LINEAR of i8 to f32 or, if `quantizes`, QUANTIZE_LINEAR of f32 to i8:
+// whether the form is `repeating`, and how many elements ahead it prefetches.
 struct Planned {
     bool repeating;
     int32_t distance;
-    int plans;  // that it took
+    int plans;  // how many plans that took
 };
 Planned planned(bool quantizes, const Sizes &sizes, const Sizes &input_strides,
                 const Sizes &scale_strides, const Sizes &zero_point_strides) {
@@ -593,7 +609,8 @@ Planned planned(bool quantizes, const Sizes &sizes, const Sizes &input_strides,
     return {kernel.mode == hewn::kRepeating, kernel.prefetch_distance, plans};
 }
 
-// In place and by `repeating`, and nowhere else through scratch memory.
+// Inputs in place are prefetched, and so they are by `repeating`, whose parameters are in scratch
+// memory. Otherwise nothing is prefetched if the plan uses scratch memory.
 TEST(Forms, PrefetchWhatLiesInPlace) {
     if (!is_built({"quantize_linear", "dequantize_linear"})) GTEST_SKIP() << kNotBuilt;
     constexpr int64_t kElements = 1 << 20;
@@ -601,7 +618,7 @@ TEST(Forms, PrefetchWhatLiesInPlace) {
     for (const bool quantizes : {false, true}) {
         SCOPED_TRACE(quantizes ? "QUANTIZE_LINEAR" : "DEQUANTIZE_LINEAR");
         if (quantizes && !hewn::InvalidOperationFlag::works())
-            continue;  // by division, which never prefetches
+            continue;  // divided, which never prefetches
         const auto distance = [&](const Sizes &sizes, const Sizes &input_strides,
                                   const Sizes &strides) {
             return planned(quantizes, sizes, input_strides, strides, strides).distance;
@@ -616,19 +633,20 @@ TEST(Forms, PrefetchWhatLiesInPlace) {
     }
 }
 
+// How a sum reaches its output, and how many elements ahead it prefetches.
 struct PlannedSum {
     hewn::Access output;
     int32_t distance;
 };
-// A sum of packed tensors, but for B's strides, on a Zen 5.
+// Plans a sum on a Zen 5. All tensors are contiguous, but B may have other strides.
 PlannedSum planned_sum(hewn_data_type type, const Sizes &sizes, const Sizes &strides,
                        int64_t stream_bytes, int64_t parallel_bytes,
                        hewn::Threads threads = {1, 1}) {
-    const hewn_tensor_desc packed = {sizeof packed, type,    uint32_t(sizes.size()),
-                                     sizes.data(),  nullptr, nullptr},
+    const hewn_tensor_desc contiguous = {sizeof contiguous, type,    uint32_t(sizes.size()),
+                                         sizes.data(),      nullptr, nullptr},
                            b = {sizeof b,     type,           uint32_t(sizes.size()),
                                 sizes.data(), strides.data(), nullptr};
-    const hewn_add_desc own = {sizeof own, &packed, &b, &packed};
+    const hewn_add_desc own = {sizeof own, &contiguous, &b, &contiguous};
     const hewn::Problem problem = read(HEWN_OPERATOR_ADD, own);
     PlannedVariant variant;
     variant.knobs.stream_bytes = stream_bytes;
@@ -640,14 +658,15 @@ PlannedSum planned_sum(hewn_data_type type, const Sizes &sizes, const Sizes &str
     return {made.access[made.operands - 1], kernel.prefetch_distance};
 }
 
-// ADD's streams up to 5 MiB of operands; of f16 up to 8.5, but not of one large input.
+// ADD prefetches up to 5 MiB of operands, and up to 8.5 MiB of f16, but then not if only one input
+// is large.
 TEST(Forms, PrefetchShortSums) {
     if (!is_built({"add"})) GTEST_SKIP() << kNotBuilt;
     const auto distance = [](hewn_data_type type, const Sizes &sizes, const Sizes &strides) {
         return planned_sum(type, sizes, strides, INT64_MAX, INT64_MAX).distance;
     };
     constexpr hewn_data_type f32 = HEWN_DATA_TYPE_FLOAT32, f16 = HEWN_DATA_TYPE_FLOAT16;
-    constexpr int64_t kFour = 1 << 20, kSix = 3 << 19;  // of MiB / 4
+    constexpr int64_t kFour = 1 << 20, kSix = 3 << 19;  // f32 in 4 and in 6 MiB
     EXPECT_EQ(distance(f32, {kFour / 3}, {1}), 256);
     EXPECT_EQ(distance(f32, {kSix / 3}, {1}), 0);
     EXPECT_EQ(distance(f32, {64, kFour / 128}, {1, 0}), 256);
@@ -660,7 +679,7 @@ TEST(Forms, PrefetchShortSums) {
     EXPECT_EQ(distance(f32, {8192, 64}, {1, 0}), 0) << "rows are shorter than the distance";
 }
 
-// What counts is each thread's share: of as many as there are slices, but not more than CPUs.
+// Each thread's share decides. There are as many threads as slices, but not more than CPUs.
 TEST(Forms, PrefetchByAThreadsShare) {
     if (!is_built({"add"})) GTEST_SKIP() << kNotBuilt;
     const auto distance = [](hewn::Threads threads) {
@@ -672,7 +691,8 @@ TEST(Forms, PrefetchByAThreadsShare) {
     EXPECT_EQ(distance({1, 8}), 256) << "one slice";
 }
 
-// What the last cache of an AMD chip holds stays there, whatever the knob.
+// An output that the last cache of an AMD chip holds is not streamed, whatever the knob
+// stream_bytes says.
 TEST(Forms, StreamBeyondTheLastCache) {
     if (!is_built({"add"})) GTEST_SKIP() << kNotBuilt;
     const auto output = [](int64_t elements) {
@@ -682,14 +702,15 @@ TEST(Forms, StreamBeyondTheLastCache) {
     EXPECT_EQ(output(1 << 22), hewn::kCanStream ? hewn::Access::Stream : hewn::Access::InPlace);
 }
 
-// Beside scales that repeat within a vector one zero point, for all or for each of several rows, is
-// read as a vector of it; beside others it stays where it lies, which takes a second plan where
-// they repeat after more, or in too few elements.
+// If scales repeat within a vector, a single zero point, for all elements or for each of several
+// rows, is read as a vector of it. With other scales it stays where it lies. That takes a second
+// plan if the scales repeat after more elements than a vector has, or if there are too few
+// elements.
 TEST(Forms, ReadOneZeroPoint) {
     if (!is_built({"quantize_linear", "dequantize_linear"})) GTEST_SKIP() << kNotBuilt;
     for (const bool quantizes : {false, true}) {
         SCOPED_TRACE(quantizes ? "QUANTIZE_LINEAR" : "DEQUANTIZE_LINEAR");
-        if (quantizes && !hewn::InvalidOperationFlag::works()) continue;  // by division alone
+        if (quantizes && !hewn::InvalidOperationFlag::works()) continue;  // only divided
         const auto of = [&](const Sizes &sizes, const Sizes &input_strides,
                             const Sizes &scale_strides, const Sizes &strides) {
             return planned(quantizes, sizes, input_strides, scale_strides, strides);
@@ -715,7 +736,8 @@ TEST(Forms, ReadOneZeroPoint) {
     }
 }
 
-// QUANTIZE_LINEAR of f32 flushes subnormals, in small work where the thread has met some.
+// QUANTIZE_LINEAR of f32 flushes subnormals. In small work it does so only if the thread has met
+// some.
 TEST(Forms, FlushSubnormals) {
     if (!is_built({"quantize_linear", "dequantize_linear"})) GTEST_SKIP() << kNotBuilt;
     const auto chosen = [](int64_t elements) {
@@ -733,7 +755,7 @@ TEST(Forms, FlushSubnormals) {
     const unsigned before = _mm_getcsr();
     for (const unsigned flags : {0u, MET}) {
         _mm_setcsr(0x1f80 | flags);
-        const bool sticks = _mm_getcsr() & MET;  // not in emulators without the flag
+        const bool sticks = _mm_getcsr() & MET;  // false in emulators without the flag
         {
             const hewn::FloatingPointMode mode(hewn::Subnormals::FlushOnceMet);
             EXPECT_EQ(mode.flushes(), sticks);
@@ -756,8 +778,8 @@ int count_product(const void *, halide_buffer_t *, halide_buffer_t *, int32_t, i
     return 0;
 }
 
-// QUANTIZED_LINEAR_MUL narrows without clamping where the ratio of the scales is at most 2^14, of
-// enough elements.
+// QUANTIZED_LINEAR_MUL takes the form `bounded`, which does not clamp, if the ratio of the scales
+// is at most 2^14 and there are enough elements.
 TEST(Forms, NarrowBoundedProducts) {
     if (!is_built({"quantized_linear_mul"})) GTEST_SKIP() << kNotBuilt;
     const auto entry = [](auto *function) { return reinterpret_cast<hewn::KernelEntry>(function); };
@@ -806,8 +828,9 @@ int requantize_multiplying(const void *, halide_buffer_t *, int32_t, int32_t, fl
     return 0;
 }
 
-// REQUANTIZE multiplies by the reciprocal of an ordinary output scale, of enough elements, where no
-// quotient reaches 2^31: 255 or 65535 times the input's scale is at most 2^30 output scales.
+// REQUANTIZE multiplies by the reciprocal of the output scale if the scale is ordinary, there are
+// enough elements, and no quotient can reach 2^31: 255 times (for 16 bits 65535 times) the input
+// scale is at most 2^30 times the output scale.
 TEST(Forms, RequantizeByReciprocals) {
     if (!is_built({"requantize"})) GTEST_SKIP() << kNotBuilt;
     const auto entry = [](auto *function) { return reinterpret_cast<hewn::KernelEntry>(function); };
@@ -847,7 +870,7 @@ TEST(Forms, RequantizeByReciprocals) {
         EXPECT_FALSE(multiplies(kU8, 256, scale, 1)) << scale;
 }
 
-// Three operators compute longer than their memory takes: QUANTIZED_LINEAR_ADD,
+// Three operators take longer to compute than their memory takes to move: QUANTIZED_LINEAR_ADD,
 // QUANTIZED_LINEAR_MUL and REQUANTIZE.
 TEST(Forms, AreBoundByArithmetic) {
     if (!is_built({"add", "quantize_linear", "dequantize_linear", "quantized_linear_add",

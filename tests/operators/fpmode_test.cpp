@@ -1,4 +1,6 @@
-// The caller's floating-point mode changes no bit of any result, and is as it was afterwards.
+// Tests that the caller's floating-point mode (rounding, flushing of subnormals, traps) changes no
+// bit of any result, and that the library leaves the mode as it was. On x86 the CPU's flags also
+// show which forms are called and where subnormals are flushed.
 #include <gtest/gtest.h>
 #include <hewn/hewn.hpp>
 
@@ -54,7 +56,7 @@ constexpr Mode MODES[] = {
     {"upward, inexact unmasked", (DEFAULT | 0x4000) & ~0x1000u},
 };
 #else
-// FPCR. Bits that a CPU does not have, those of exceptions often among them, stay 0.
+// FPCR. Bits that a CPU does not have stay 0, often those of exceptions.
 uint64_t read_mode() {
     uint64_t mode;
     __asm__ volatile("mrs %0, fpcr" : "=r"(mode));
@@ -80,7 +82,7 @@ constexpr Mode MODES[] = {
 };
 #endif
 
-// Runs call() in `mode` and says whether the mode was left as it was.
+// Runs call() in `mode`, and says whether the mode was left as it was.
 template<class Call>
 bool keeps_mode(uint64_t mode, Call &&call) {
     const uint64_t before = read_mode();
@@ -94,14 +96,15 @@ bool keeps_mode(uint64_t mode, Call &&call) {
 
 class FpModeTest : public VariantTest {};
 
-// Values that round, tie, overflow and are subnormal. The truth is computed in the default mode;
-// only hewn's own calls run in the other one.
+// Problems of values that round, tie, overflow and are subnormal. The reference is computed in the
+// default mode. Only hewn's own calls run in the other one.
 TEST_P(FpModeTest, ChangesNothing) {
     const Variant &variant = GetParam();
     if (kind_of_variant(variant.name.c_str()) != HEWN_DEVICE_CPU)
         GTEST_SKIP() << "a GPU has a mode of its own";
     Random random = this->random();
-    // Small; of many slices; through scratch blocks; of short rows, where planning weighs costs.
+    // A small problem, a larger one, one that goes through scratch memory, and one of short rows,
+    // for which planning weighs costs.
     std::vector<Problem> problems;
     problems.push_back(
         make_problem(variant.op(), variant.types(), {1000}, all_dense(variant.op()), random));
@@ -145,8 +148,8 @@ TEST_P(FpModeTest, ChangesNothing) {
 
 INSTANTIATE_TEST_SUITE_P(, FpModeTest, testing::ValuesIn(built_variants()), variant_name);
 
-// The range, the scale and the zero point too: of quotients that round, of a range that rounds, of
-// subnormals.
+// The mode does not change the range, the scale and the zero point either, with quotients that
+// round, with a range that rounds, and with subnormals.
 TEST(FpMode, DynamicQuantization) {
     Random random("FpMode.DynamicQuantization");
     for (const Variant &variant : runnable_dynamic_variants()) {
@@ -159,7 +162,7 @@ TEST(FpMode, DynamicQuantization) {
                     const float value = (random.unit() - 0.4f) * unit;
                     set_float(problem.input, i, subnormal ? value * 0x1p-110f : value);
                 });
-                const Images expected = truth(problem), before = problem.images();
+                const Images expected = expected_output(problem), before = problem.images();
                 const hewn_compile_options options = compile_options(variant.name.c_str(), 1);
                 OperatorPtr op;
                 ASSERT_EQ(compile(problem.description(), &options, op).status, HEWN_STATUS_OK);
@@ -180,10 +183,11 @@ TEST(FpMode, DynamicQuantization) {
     }
 }
 
-// Subnormal inputs among quotients at ties, by scales of every size: enough elements to flush
-// subnormals where that changes nothing, and too few. Scales for all, a row, a column, periods
-// within a vector, and each element; ordinary ones alone, and ones among which some are not, which
-// must be divided by as they are.
+// Subnormal inputs, among others whose quotients are ties, with scales of every size. There are
+// enough elements to flush subnormals where that changes nothing, or too few. There is a scale for
+// all elements, for each row, for each column, or for each element, and scales may repeat within a
+// vector. In some sets all scales are ordinary. In others some are not, and kernels must divide by
+// these.
 TEST(FpMode, SubnormalInputs) {
     Random random("FpMode.SubnormalInputs");
     const std::vector<std::vector<float>> scales = {
@@ -221,9 +225,10 @@ TEST(FpMode, SubnormalInputs) {
 }
 
 #if defined(__SSE2__)
-// What QUANTIZE_LINEAR's unclamped form cannot compute is computed all the same: wherever it stands
-// in one box or several, and whether the flag that tells was raised before. It is raised then
-// afterwards, too.
+// QUANTIZE_LINEAR's form that does not clamp cannot compute some values, and the flag of invalid
+// operations tells so. The results must be right all the same: wherever such a value stands in one
+// box or several, and whether or not the flag was raised before. If it was, it must be raised
+// afterwards too.
 TEST(FpMode, InvalidOperations) {
     constexpr float SCALE = 0.5f, INF = std::numeric_limits<float>::infinity(),
                     TWO_31_SCALES = 0x1p31f * SCALE;
@@ -234,7 +239,8 @@ TEST(FpMode, InvalidOperations) {
         for (const std::string &variant : runnable_variants("quantize_linear", signature)) {
             if (kind_of_variant(variant.c_str()) != HEWN_DEVICE_CPU) continue;
             const hewn_compile_options options = compile_options(variant.c_str(), 1);
-            // One scale for all, and one a column: of one tensor, and of the second of three.
+            // One scale for all elements, and one for each column: for a single matrix, and for
+            // three that have scales of their own.
             struct Shape {
                 std::vector<int64_t> sizes, scale_strides;
             };
@@ -258,8 +264,8 @@ TEST(FpMode, InvalidOperations) {
                         *input = value;
                         for (const unsigned flag : {0u, INVALID}) {
                             _mm_setcsr((_mm_getcsr() & ~INVALID) | flag);
-                            const unsigned held =
-                                _mm_getcsr() & INVALID;  // 0 in emulators without the flag
+                            // It stays 0 in emulators without the flag.
+                            const unsigned held = _mm_getcsr() & INVALID;
                             EXPECT_TRUE(check(problem, options))
                                 << variant << " " << value << " at " << at << " of " << elements;
                             EXPECT_EQ(_mm_getcsr() & held, held);
@@ -272,7 +278,8 @@ TEST(FpMode, InvalidOperations) {
     }
 }
 
-// Flags that the caller's operations have raised stay so, though compile and execute look at one.
+// Flags that the caller's operations have raised stay raised, although compile and execute look at
+// one of them.
 TEST(FpMode, FlagsStayRaised) {
     if (runnable_variants("quantize_linear", "f32_u8").empty()) GTEST_SKIP() << "not in this build";
     constexpr unsigned FLAGS = 0x3f;
@@ -293,19 +300,20 @@ TEST(FpMode, FlagsStayRaised) {
     _mm_setcsr(_mm_getcsr() & ~FLAGS);
 }
 
-// That the forms which multiply by reciprocals are taken, which no result tells: they leave the
-// flag raised where a quotient does not fit, and `divide`, which clamps before it converts, does
-// not. For one scale of as many elements as any value of the knob reciprocal_elements asks for, for
-// a scale a column of enough rows, for boxes that cut rows, and for a scale a row where a box has
-// elements enough for its scales.
+// Tests where the forms that multiply by reciprocals are called. Results do not show it, but a flag
+// does: these forms leave the flag of invalid operations raised if a quotient does not fit.
+// `divide` clamps before it converts, and does not. Reciprocals are expected for one scale and as
+// many elements as any value of the knob reciprocal_elements asks for; for a scale per column and
+// enough rows, also if boxes cut the rows; and for a scale per row if a box has enough elements for
+// its scales.
 TEST(FpMode, ReciprocalsAreTaken) {
     constexpr float SCALE = 0.5f, LARGE = 3e38f;
     constexpr unsigned INVALID = 1;
-    constexpr int64_t MANY = int64_t(17) << 20;  // elements that are streamed
+    constexpr int64_t MANY = int64_t(17) << 20;  // enough elements for a streamed output
     struct Case {
         std::vector<int64_t> sizes, scale_strides;
         bool reciprocals;
-        std::vector<int64_t> strides = {};  // of the input; empty: it is packed
+        std::vector<int64_t> strides = {};  // of the input; empty: contiguous
     };
     const std::vector<Case> cases = {
         {{1024}, {0}, true},
@@ -320,12 +328,12 @@ TEST(FpMode, ReciprocalsAreTaken) {
         {{300, 1024}, {1, 0}, true},
         {{4, 65}, {1, 0}, false},
         {{256, 256}, {1, 0}, true, {1, 256}},
-        // Strided and transposed boxes with elements enough for their scales, and with too few.
+        // Strided and transposed boxes with enough elements for their scales, and with too few.
         {{50, 700}, {1, 0}, true, {1400, 2}},
         {{40, 8, 8}, {0, 0, 0}, true, {64, 1, 8}},
         {{600, 150, 8}, {1, 0, 0}, false, {1, 4900, 600}},
-        // Too few, but for scales that all boxes share; and rows so short that a row of several
-        // scales is one of columns.
+        // Boxes with too few elements, but with scales that all boxes share. And rows so short that
+        // a row of the plan holds several scales, as with a scale for each column.
         {{200, 16, 70}, {0, 1, 0}, true},
         {{4000, 16, 4}, {0, 1, 0}, true}};
     for (const std::string &variant : runnable_variants("quantize_linear", "f32_u8")) {
@@ -372,15 +380,15 @@ TEST(FpMode, ReciprocalsAreTaken) {
     }
 }
 
-// What becomes of subnormals, which no result tells: the thread's flag of subnormal operands stays
-// clear where they are flushed.
+// Tests where subnormals are flushed. Results do not show it, but the thread's flag of subnormal
+// operands does: it stays clear where they are flushed.
 TEST(FpMode, SubnormalsAreFlushedWhereThatChangesNothing) {
     constexpr unsigned MET = 2;
     _mm_setcsr(_mm_getcsr() & ~MET);
     volatile float subnormal = 0x1p-140f;
     subnormal = subnormal * 3;
     if (!(_mm_getcsr() & MET)) GTEST_SKIP() << "the flag is not raised here, as by emulators";
-    constexpr int64_t ROWS = 64, COLUMNS = 256;  // as many as are always flushed
+    constexpr int64_t ROWS = 64, COLUMNS = 256;  // just enough elements to flush always
     struct Case {
         std::vector<int64_t> sizes, scale_strides;
         float scale;
@@ -421,7 +429,7 @@ TEST(FpMode, SubnormalsAreFlushedWhereThatChangesNothing) {
 
 #endif
 
-// Every thread that runs slices has a mode of its own.
+// An executor whose threads are in a floating-point mode of their own.
 template<uint64_t mode>
 void HEWN_CALL in_mode(void *, int32_t count, hewn_slice_fn fn, void *arg) {
     std::vector<std::thread> threads;
@@ -452,7 +460,7 @@ TEST(FpMode, OfTheUsersThreads) {
     }
 }
 
-// The library's own threads may be started from any mode, and inherit it.
+// The thread that starts the library's pool may be in any mode, which the pool's threads inherit.
 TEST(FpMode, OfTheCallerThatStartsThePool) {
     Random random("FpMode.Pool");
     Problem problem = make_problem(HEWN_OPERATOR_ADD, operand_types(HEWN_OPERATOR_ADD, "f32"),
@@ -482,7 +490,7 @@ TEST(FpMode, OfTheCallerThatStartsThePool) {
 }
 #endif
 
-// What <cfenv> offers on every machine.
+// The rounding directions of <cfenv>, which every machine has.
 TEST(FpMode, RoundingDirections) {
     Random random("FpMode.Rounding");
     Problem problem = make_problem(HEWN_OPERATOR_ADD, operand_types(HEWN_OPERATOR_ADD, "f32"),

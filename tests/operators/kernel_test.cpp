@@ -1,4 +1,6 @@
-// Kernels called by themselves, with arguments that executions on this machine may never give them.
+// Calls kernels by themselves, with arguments that executions on this machine may never give them:
+// distances to prefetch, parameters in the layouts of certain forms. Also tests how dispatch
+// chooses on chips other than this one.
 #include <HalideRuntime.h>
 #include <gtest/gtest.h>
 #include <hewn/hewn.h>
@@ -19,12 +21,12 @@
 namespace {
 
 constexpr uint8_t kUntouched = 0xa5;
-constexpr size_t kGuard = 64;  // bytes behind an output
+constexpr size_t kGuard = 64;  // bytes after an output
 
 using hewn_test::DataTypes;
 using hewn_test::element_bytes;
 
-// Finite numbers, of which those that quantizing narrows lie in and about the output's range.
+// Finite numbers. Floats that are then quantized lie within the output's range and around it.
 std::vector<uint8_t> random_elements(hewn_data_type type, int count, std::mt19937 &random) {
     const size_t bytes = element_bytes(type);
     std::vector<uint8_t> elements(size_t(count) * bytes);
@@ -39,6 +41,7 @@ std::vector<uint8_t> random_elements(hewn_data_type type, int count, std::mt1993
     return elements;
 }
 
+// A buffer of rows, as kernels take it. With `x_stride` 0 one element stands for all.
 struct Rows {
     halide_dimension_t dims[2];
     halide_buffer_t buffer = {};
@@ -58,7 +61,7 @@ void call(const hewn::Form &form, Arguments... arguments) {
         0);
 }
 
-// Kernels of the forms that may prefetch (of `repeating` see below).
+// A kernel in a form that may prefetch. The form `repeating` has a test of its own below.
 class PrefetchingKernel {
 public:
     PrefetchingKernel(const hewn_variant_info &info, const hewn::Form &form)
@@ -68,8 +71,10 @@ public:
         if (operator_ == HEWN_OPERATOR_QUANTIZE_LINEAR) types_ = {types_.front(), types_.back()};
     }
 
-    // The elements that rows of random inputs, the same for a seed, give in a layout with what lies
-    // `distance` elements ahead prefetched for; in place of the input of that number, if any.
+    // Calls the kernel for rows of random inputs, which are the same for the same seed, and returns
+    // the output's elements. `layout` says which inputs are contiguous along a row. The kernel
+    // prefetches `distance` elements ahead. The output lies on the input with the number
+    // `in_place`, if that is not negative.
     std::vector<uint8_t> run(uint32_t layout, int width, int rows, int distance, unsigned seed,
                              int in_place = -1) const {
         std::mt19937 random(seed);
@@ -103,7 +108,7 @@ public:
     }
 
 private:
-    // With reciprocals and a zero point a row.
+    // Calls the form `reciprocal`, with reciprocals and a zero point for each row.
     void quantize(halide_buffer_t *input, int distance, halide_buffer_t *output, int rows) const {
         std::vector<float> r0, r1;
         std::vector<int8_t> zero_points;
@@ -129,7 +134,8 @@ private:
     DataTypes types_;  // of the inputs that are buffers, then of the output
 };
 
-// Executions prefetch only what lies beyond a core's caches, on chips whose last one is near.
+// Prefetching changes no result. Executions prefetch only what exceeds a core's own caches, and
+// only on chips whose last cache is near. Here every kernel that can prefetch does.
 TEST(Kernel, PrefetchingChangesNoResult) {
     int kernels = 0;
     for (uint32_t v = 0; v < hewn_variant_count(); v++) {
@@ -137,12 +143,12 @@ TEST(Kernel, PrefetchingChangesNoResult) {
         info.struct_size = sizeof info;
         ASSERT_EQ(hewn_get_variant(v, &info), HEWN_STATUS_OK);
         const std::string name = info.operator_name;
-        // Those with scalars compute for too long to prefetch.
+        // Kernels with scalars compute for too long to prefetch.
         if (hewn_test::facts(name).has_scalars() || !info.supported ||
             info.device != HEWN_DEVICE_CPU)
             continue;
         if (std::string(info.target).find("avx512") == std::string::npos)
-            continue;  // the others do not prefetch
+            continue;  // other targets do not prefetch
         const hewn::Variant *variant = nullptr;
         ASSERT_EQ(hewn::pick_variant(info.operator_name, info.signature, info.name,
                                      {HEWN_DEVICE_CPU, 0}, {}, &variant, nullptr),
@@ -171,8 +177,9 @@ TEST(Kernel, PrefetchingChangesNoResult) {
     if (kernels == 0) GTEST_SKIP() << "no kernel of this build that runs here has such a form";
 }
 
-// Where nothing is forced, a kernel of AVX-512 may count less than AVX2's on a chip that runs its
-// vectors in halves, but never less than SSE4.1's; forced, it runs there as well.
+// On a chip that runs AVX-512's vectors in halves, a variant for AVX-512 may have a lower priority
+// than the one for AVX2, but never a lower one than that for SSE4.1. If it is forced, it runs there
+// as well.
 TEST(Dispatch, CountsVectorsInHalvesAsTuned) {
     if (const char *forced = std::getenv("HEWN_VARIANT"); forced && *forced)
         GTEST_SKIP() << "HEWN_VARIANT forces " << forced;
@@ -193,13 +200,13 @@ TEST(Dispatch, CountsVectorsInHalvesAsTuned) {
         EXPECT_EQ(pick(nullptr, whole), highest);
         for (const char *const forced : {built.name.c_str(), highest->target->name})
             EXPECT_EQ(pick(forced, in_halves), pick(forced, other));
-        const int64_t rank = highest->plan->rank_in_halves;
+        const int64_t priority = highest->plan->priority_in_halves;
         const std::string target = highest->target->name;
-        if (rank != 0) {
+        if (priority != 0) {
             EXPECT_EQ(target, "x86_64_avx512");
         }
-        if (rank == 0 || !hewn_test::find_variant(built.operator_name + "_" + built.signature +
-                                                  "__x86_64_avx2")) {
+        if (priority == 0 || !hewn_test::find_variant(built.operator_name + "_" + built.signature +
+                                                      "__x86_64_avx2")) {
             EXPECT_EQ(picked, highest);
             continue;
         }
@@ -207,9 +214,9 @@ TEST(Dispatch, CountsVectorsInHalvesAsTuned) {
     }
 }
 
-// The forms `repeating` give what the forms that read whole rows of parameters give, from the first
-// 16 of them: rows of whole periods, of every number of steps and vectors, with parameters of their
-// own, whatever is prefetched.
+// The form `repeating` reads only the first 16 parameters of a row. It must give what the forms
+// give that read whole rows of parameters: for rows of whole periods, with every number of steps
+// and vectors, with parameters that differ from row to row, and whatever is prefetched.
 TEST(Kernel, RepeatingIsTheSameAsRows) {
     constexpr int kRows = 3, kRead = 16;
     int kernels = 0;
@@ -236,17 +243,18 @@ TEST(Kernel, RepeatingIsTheSameAsRows) {
                 SCOPED_TRACE("period " + std::to_string(period) + ", rows of " +
                              std::to_string(width));
                 std::vector<uint8_t> input = random_elements(from, width * kRows, random);
-                // Whole rows of parameters, and the same with others behind the first 16.
+                // Whole rows of parameters, and the same with other values after the first 16.
                 std::vector<uint8_t> whole[3], first[3];
-                // Reciprocals in two parts, or the scale.
+                // The parameters are reciprocals in two parts, or a scale, and a zero point.
                 const hewn_data_type scale =
                     quantizes ? hewn_data_type(HEWN_DATA_TYPE_FLOAT32) : operands[1];
                 const hewn_data_type types[] = {scale, scale, operands[2]};
                 for (int p = 0; p < 3; p++) {
                     const size_t bytes = element_bytes(types[p]), row = size_t(width) * bytes;
                     whole[p] = random_elements(types[p], width * kRows, random);
-                    if (quantizes &&
-                        p < 2) {  // quotients about the output's range; r1 is smaller by 2^24
+                    // Reciprocals with quotients within the output's range and around it. The
+                    // second part is smaller by 2^25.
+                    if (quantizes && p < 2) {
                         for (size_t at = 0; at < whole[p].size(); at += sizeof(float)) {
                             float number;
                             std::memcpy(&number, &whole[p][at], sizeof number);

@@ -1,19 +1,21 @@
-# What operators compute and how the CPU chooses their forms. The kernels of every target are run by
-# variants_test.cpp, which is one of hewn_tests.
+# Tests of what operators compute, and of how the CPU's runtime chooses forms. The test of every
+# target's kernels, variants_test.cpp, is a part of hewn_tests (../hewn_tests.cmake).
 
 hewn_test_objects(hewn_folding_objects operators/folding_test.cpp)
 target_include_directories(hewn_folding_objects SYSTEM PRIVATE ${HEWN_HALIDE_INCLUDE_DIR})
-# The inside of the CPU's part.
+# Tests of the inside of the CPU's runtime.
 hewn_test_program(hewn_plan_tests hewn::hewn_static layouts/plan_test.cpp operators/kernel_test.cpp
     operators/forms_test.cpp api/quick_path_test.cpp $<TARGET_OBJECTS:hewn_folding_objects>)
 target_include_directories(hewn_plan_tests SYSTEM PRIVATE ${HEWN_HALIDE_INCLUDE_DIR})
 hewn_add_test(plan main quick COMMAND hewn_plan_tests --gtest_brief=1 PROPERTIES COST 60)
-if(TARGET hewn_checked)  # with what the search for factors gives them
+# The search for factors calls kernels too. Here Halide's assertions check what it passes to them.
+if(TARGET hewn_checked)
     hewn_test_program(hewn_checked_folding_tests hewn::hewn_checked
         $<TARGET_OBJECTS:hewn_folding_objects>)
     hewn_add_test(folding.checked main checked COMMAND hewn_checked_folding_tests --gtest_brief=1)
 endif()
-if(WIN32 OR HEWN_ARCH STREQUAL "x86-32")  # Windows' kernels are those of Linux: once is enough
+# Windows' kernels are those of Linux, where they are tested: once is enough.
+if(WIN32 OR HEWN_ARCH STREQUAL "x86-32")
     return()
 endif()
 

@@ -1,5 +1,6 @@
-// The reference itself, against arithmetic made another way: exact values in double or integers,
-// rounded once.
+// Tests the reference, with which all other tests compare results. It is compared with arithmetic
+// that is made another way: exact values in double or in integers, rounded once, and values worked
+// out by hand.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -11,7 +12,7 @@
 namespace hewn_test {
 namespace {
 
-// f16's value from its definition, in double.
+// The value of an f16 by the type's definition, in double.
 double value_of(f16 h) {
     const int exponent = h.bits >> 10 & 31, mantissa = h.bits & 1023;
     const double magnitude =
@@ -34,7 +35,8 @@ TEST(Reference, F16ToF32IsExact) {
 TEST(Reference, F32ToF16RoundsToNearestEven) {
     for (int bits = 0; bits < 0x7c00; bits++) {
         const f16 low{uint16_t(bits)}, high{uint16_t(bits + 1)};
-        // What 0x7c00 would stand for were it not infinity: from the middle on, values overflow.
+        // 0x7c00 is infinity. Here it has the value that would follow, because from the middle on,
+        // values overflow.
         const double above = bits + 1 == 0x7c00 ? 65536.0 : value_of(high);
         const float middle = float((value_of(low) + above) / 2);  // exact
         const f16 even = bits & 1 ? high : low;
@@ -62,7 +64,7 @@ TEST(Reference, F32ToF16RoundsToNearestEven) {
 }
 
 #if defined(__FLT16_MAX__) && defined(__x86_64__)
-// The compiler's own conversions, over a sample that runs through all of f32.
+// Compares with the compiler's own conversions, for a sample that runs through all of f32.
 TEST(Reference, F16AgreesWithTheCompiler) {
     for (uint64_t bits = 0; bits < uint64_t(1) << 32; bits += 4093) {
         const float f = reference::from_bits(uint32_t(bits));
@@ -72,7 +74,8 @@ TEST(Reference, F16AgreesWithTheCompiler) {
 }
 #endif
 
-// Like to_f16, and bf16 by its neighbours, the numbers whose lower half is 0.
+// rounded_to() rounds like to_f16 and to_bf16. For bf16, some values are also compared with their
+// neighbours in that type, which are the numbers of f32 whose lower half is 0.
 TEST(Reference, RoundedTo) {
     const auto same = [](float a, float b) { return reference::same(a, b); };
     for (uint64_t bits = 0; bits < uint64_t(1) << 32; bits += 4093) {
@@ -103,7 +106,7 @@ TEST(Reference, RoundedTo) {
     EXPECT_TRUE(std::isnan(reference::from_bits(rounded(0x7fffffff)))) << "a NaN stays one";
 }
 
-// The sum of two f16 in double is exact; its rounding to f16 goes by the definition above.
+// The sum of two f16 is exact in double. How it is rounded to f16 is tested by value_of() above.
 TEST(Reference, AddF16RoundsOnce) {
     Random random("Reference.AddF16");
     for (int i = 0; i < 300000; i++) {
@@ -119,7 +122,7 @@ TEST(Reference, AddF16RoundsOnce) {
             EXPECT_TRUE(std::isinf(value_of(sum)));
             continue;
         }
-        // No f16 is nearer, and of two equally near ones the even one was taken.
+        // No other f16 is nearer, and if two are equally near, the even one was taken.
         const double error = std::abs(value_of(sum) - exact);
         for (const int step : {-1, 1}) {
             const int neighbour = (sum.bits & 0x7fff) + step;
@@ -142,7 +145,7 @@ TEST(Reference, AddWraps) {
     EXPECT_EQ(reference::add<int64_t>((int64_t(1) << 53) + 1, 1), (int64_t(1) << 53) + 2);
 }
 
-// Worked by hand.
+// The expected values were worked out by hand.
 TEST(Reference, QuantizeLinear) {
     const auto u8 = [](float x, float s, uint8_t z) {
         return int(reference::quantize_linear<uint8_t>(x, s, z));
@@ -183,8 +186,8 @@ TEST(Reference, QuantizeLinear) {
         << "a subnormal f16 scale counts";
 }
 
-// The exact difference of 33 bits, rounded once to f32 by the definition, then one more rounding
-// for the product.
+// The exact difference has 33 bits and is rounded once to f32, by the definition. The product is
+// rounded once more.
 TEST(Reference, DequantizeLinear) {
     EXPECT_EQ(reference::dequantize_linear(uint32_t(0xffffffff), 1.0f, uint32_t(0)), 4294967296.0f);
     EXPECT_EQ(reference::dequantize_linear(uint32_t(0), 1.0f, uint32_t(0xffffffff)),
@@ -210,8 +213,8 @@ TEST(Reference, DequantizeLinear) {
                                                             ? x + uint32_t(random.integer(-9, 9))
                                                             : uint32_t(random.bits());
         const float s = random_ordinary_scale(random, 0);
-        // A difference of 33 bits is exact in double, and so is its product with f32 rounded from
-        // it (48 bits).
+        // A difference of 33 bits is exact in double. So is the product of the scale and the
+        // difference rounded to f32 (48 bits).
         const float difference = float(double(x) - double(z)),
                     want = float(double(difference) * double(s));
         ASSERT_EQ(reference::to_bits(reference::dequantize_linear(x, s, z)),
@@ -234,7 +237,7 @@ TEST(Reference, QuantizedLinearAdd) {
     EXPECT_EQ(add(0, 1, 255, 0, 1, 255, 1, 255), 0);
     EXPECT_EQ(add(5, 0, 0, 5, 0, 0, 0, 77), 77) << "0 / 0";
     EXPECT_EQ(add(5, std::nanf(""), 0, 5, 1, 0, 1, 77), 77);
-    // (1 + 2^-24) rounds away before the division: two roundings, not one.
+    // 1 + 2^-24 is rounded to 1 before the division: there are two roundings, not one.
     EXPECT_EQ(add(1, 1, 0, 1, 0x1p-24f, 0, 2, 0), 0);
 }
 

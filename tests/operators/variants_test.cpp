@@ -1,5 +1,6 @@
-// Every variant against the scalar truth, bit for bit: all short lengths, all layouts, all kinds of
-// values.
+// Compares every variant with the reference, bit for bit: with all short lengths, all layouts and
+// all kinds of values. Each test runs once for each variant. This is the main test of what kernels
+// compute, on CPUs and on GPUs.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,24 +15,26 @@
 namespace hewn_test {
 namespace {
 
-// Beyond three vectors of 64 elements: every path through whole blocks, vectors and tails.
+// Lengths up to this one, which exceeds three vectors of 64 elements, take every path through whole
+// steps, vectors and tails.
 constexpr int64_t EVERY_PATH = 264;
 const std::vector<int64_t> ROW_LENGTHS = {1,  2,  3,  4,   5,   7,   8,   9,   11,  15, 16,
                                           17, 23, 31, 32,  33,  47,  48,  49,  63,  64, 65,
                                           95, 96, 97, 127, 128, 129, 191, 192, 193, 257};
-// A GPU's steps are of 2 to 16 elements, its blocks of 256 threads; each call has to reach the
-// device. How many rows there are does not choose its form.
+// A GPU's steps have 2 to 16 elements, and its blocks of threads have 256 threads. There are fewer
+// lengths, because each call has to reach the device. The number of rows does not decide a GPU's
+// form.
 const std::vector<int64_t> DEVICE_ROW_LENGTHS = {1,  2,  3,  4,  5,  7,  8,  9,  15,
                                                  16, 17, 31, 32, 33, 63, 64, 65, 257};
 const std::vector<int64_t> DEVICE_LENGTHS = {
     0,  1,  2,   3,   4,   5,   7,   8,    9,    15,   16,   17,   31,   32,   33,   47,
     48, 63, 255, 256, 257, 300, 511, 1023, 1024, 1025, 2047, 2048, 4095, 4096, 4111, 8209};
-// How many elements quantization with one scale takes another form from.
+// The number of elements from which on quantization with one scale takes another form.
 int64_t reciprocal_elements(const Variant &variant) {
     return plan_knobs().at(variant.name).at("reciprocal_elements");
 }
 
-// The types with which the variant is given f16 beside f32.
+// The types with which the variant is given tensors of f16 next to tensors of f32.
 std::vector<DataTypes> mixed_types(const Variant &variant) {
     std::vector<DataTypes> all;
     const OperatorFacts &op = facts(variant.op());
@@ -49,19 +52,21 @@ std::vector<DataTypes> mixed_types(const Variant &variant) {
     return all;
 }
 
+// The lengths of rows that are tested one by one.
 std::vector<int64_t> lengths_of(const Variant &variant) {
     if (variant.device() != HEWN_DEVICE_CPU) return DEVICE_LENGTHS;
     std::vector<int64_t> all(reciprocal_elements(variant) + EVERY_PATH + 1);
     std::iota(all.begin(), all.end(), int64_t(0));
     return all;
 }
-// A GPU's kernels are the same for all.
+// The kinds of scales to test. A GPU's kernels are the same for all of them.
 std::vector<Scales> scales_for(const Variant &variant) {
     if (variant.device() != HEWN_DEVICE_CPU) return {Scales::extraordinary};
     return {Scales::ordinary, Scales::extraordinary};
 }
 
-// Empty, one-element and every short length; every input dense or constant; scales of every form.
+// Every short length, including 0 and 1. Every input is contiguous or constant, and scales are of
+// every kind.
 TEST_P(VariantTest, EveryLength) {
     const Variant &variant = GetParam();
     Random random = this->random();
@@ -79,7 +84,8 @@ TEST_P(VariantTest, EveryLength) {
     }
 }
 
-// Every input dense, constant, per row or per column; rows packed and padded.
+// Every input has an element for each of the output's, one for all, one for each row or one for
+// each column. Rows are contiguous or padded.
 TEST_P(VariantTest, EveryRowLayout) {
     const Variant &variant = GetParam();
     Random random = this->random();
@@ -90,7 +96,7 @@ TEST_P(VariantTest, EveryRowLayout) {
         for (const int64_t length : cpu ? ROW_LENGTHS : DEVICE_ROW_LENGTHS) {
             if (left_out(random, 6)) continue;
             for (const int64_t padding : {0, 37}) {
-                // Few rows, and enough of them for the form of many elements.
+                // Few rows, and enough rows for the form that needs many elements.
                 for (const int64_t rows :
                      cpu ? std::vector<int64_t>{3, enough / length + 2} : std::vector<int64_t>{3}) {
                     Problem problem = make_problem(variant.op(), variant.types(), {rows, length},
@@ -105,7 +111,7 @@ TEST_P(VariantTest, EveryRowLayout) {
     }
 }
 
-// Parameters per channel of NCHW and NHWC, and of one axis of several.
+// Parameters per channel of NCHW and NHWC, and along any other single axis.
 TEST_P(VariantTest, PerAxis) {
     const Variant &variant = GetParam();
     Random random = this->random();
@@ -133,9 +139,10 @@ TEST_P(VariantTest, PerAxis) {
     }
 }
 
-// Rows enough that a row of parameters is prepared once for all of them: where it lies, gathered,
-// of another tensor every few boxes, longer than is kept, and repeating after parts of a vector, in
-// rows whose last box is shorter than one.
+// Parameters of columns, with so many rows that a row of parameters is prepared once for all of
+// them. The row of parameters lies in place, or is gathered; another tensor's follows every few
+// boxes; it is longer than what is kept; or it repeats after a part of a vector, in rows whose last
+// box is shorter than a vector.
 TEST_P(VariantTest, ParametersOfColumns) {
     const Variant &variant = GetParam();
     Random random = this->random();
@@ -164,9 +171,8 @@ TEST_P(VariantTest, ParametersOfColumns) {
         shapes.push_back({{3, 17, width}, {width, 0, 1}});
     }
     for (const Shape &shape : shapes) {
-        for (const size_t zero_point_dimensions :
-             {shape.sizes.size(), size_t(1),
-              size_t(0)}) {  // that it varies along, of the last ones
+        // The zero point varies along this many dimensions, of the last ones.
+        for (const size_t zero_point_dimensions : {shape.sizes.size(), size_t(1), size_t(0)}) {
             std::vector<std::vector<int64_t>> strides(free_inputs(variant.op()).size(),
                                                       contiguous_strides(shape.sizes));
             for (size_t i = 1; i < strides.size(); i++) strides[i] = shape.parameter_strides;
@@ -185,9 +191,9 @@ TEST_P(VariantTest, ParametersOfColumns) {
     }
 }
 
-// A scale and a zero point for each block, of every length of a row: in each dimension, in two,
-// with a short last block, with one zero point or one an element, and with more rows than one
-// thread takes.
+// A scale and a zero point for each block. There are rows of every length, blocks along each
+// dimension and along two, short last blocks, one zero point for all or for each element, and more
+// rows than one thread takes.
 TEST_P(VariantTest, Blocks) {
     const Variant &variant = GetParam();
     if (!facts(variant.op()).is_linear()) GTEST_SKIP() << "has no scale and zero point of its own";
@@ -203,9 +209,8 @@ TEST_P(VariantTest, Blocks) {
                                  {{90, 4096}, {1, 128}},
                                  {{2, 2, 2, 2, 2, 2, 2, 6}, {1, 1, 1, 1, 1, 1, 1, 4}},
                                  {{3, 2, 3, 2, 3, 2, 3, 4}, {2, 2, 3, 1, 3, 2, 3, 2}}};
-    for (const int64_t block :
-         {16, 32, 64, 128})  // more than a row of the form `blocks`, and a rest
-        shapes.push_back({{21, 13 * block}, {1, block}});
+    // More blocks than a row of the form `blocks` has, and some that are left over.
+    for (const int64_t block : {16, 32, 64, 128}) shapes.push_back({{21, 13 * block}, {1, block}});
     for (const int64_t block : {2, 3, 15, 16, 17, 32, 64, 128}) {
         for (const int64_t size : {1, 31, 32, 33, 64, 100, 128, 300})
             shapes.push_back({{5, size}, {1, block}});
@@ -214,11 +219,13 @@ TEST_P(VariantTest, Blocks) {
     for (const auto &[sizes, block_sizes] : shapes) {
         std::vector<int64_t> stored = sizes;
         for (size_t d = 0; d < sizes.size(); d++) stored[d] = (sizes[d] - 1) / block_sizes[d] + 1;
-        const std::vector<int64_t> none(sizes.size(), 0), packed = contiguous_strides(sizes);
-        for (const int zero_point : {0, 1, 2}) {  // of a block, one, of an element
+        const std::vector<int64_t> none(sizes.size(), 0), contiguous = contiguous_strides(sizes);
+        // A zero point for each block, one for all, and one for each element.
+        for (const int zero_point : {0, 1, 2}) {
             if (left_out(random, 6) || (zero_point == 2 && element_count(sizes) > 4096)) continue;
             Problem problem =
-                make_problem(variant.op(), types, sizes, {packed, packed, packed}, packed, random);
+                make_problem(variant.op(), types, sizes, {contiguous, contiguous, contiguous},
+                             contiguous, random);
             problem.inputs[1].emplace(
                 Tensor(types[1], sizes, contiguous_strides(stored), 0, block_sizes));
             if (zero_point == 0)
@@ -232,9 +239,9 @@ TEST_P(VariantTest, Blocks) {
     }
 }
 
-// Rows of a scale and a zero point each, enough to fill boxes of them: packed, padded and
-// transposed, the same again in each outer step, in several dimensions, and with one scale or zero
-// point for all rows; a scale of 0 in one of them.
+// Parameters of rows, with enough rows to fill boxes. Rows are contiguous, padded or transposed.
+// The parameters repeat in each outer step, or vary along several dimensions, or all rows share the
+// scale or the zero point. One of the scales is 0.
 TEST_P(VariantTest, ParametersOfRows) {
     const Variant &variant = GetParam();
     if (!facts(variant.op()).is_linear()) GTEST_SKIP() << "has no scale and zero point of its own";
@@ -249,15 +256,16 @@ TEST_P(VariantTest, ParametersOfRows) {
                                        {{300, 200}, {1, 300}, {1, 0}},
                                        {{70, 1000}, {1, 70}, {1, 0}},
                                        {{9, 20, 130}, {2800, 140, 1}, {1, 0, 0}},
-                                       // Strided, of a few channels, and scales of which two outer
-                                       // steps share some.
+                                       // A strided input, a few channels, and scales some of which
+                                       // two outer steps share.
                                        {{50, 700}, {1400, 2}, {1, 0}},
                                        {{40, 7, 128}, {896, 1, 7}, {0, 1, 0}},
                                        {{2, 600, 150}, {90000, 150, 1}, {512, 1, 0}},
                                        {{5, 7, 300}, {2100, 300, 1}, {1, 5, 0}}};
     for (const Shape &shape : shapes) {
         const std::vector<int64_t> none(shape.sizes.size(), 0);
-        for (const int varying : {0b11, 0b01, 0b10}) {  // the scale, the zero point
+        // Bit 0: the scale varies. Bit 1: the zero point does.
+        for (const int varying : {0b11, 0b01, 0b10}) {
             if (left_out(random, 8)) continue;
             const std::vector<int64_t> &by_row = shape.parameter_strides;
             Problem problem = make_problem(
@@ -277,8 +285,8 @@ TEST_P(VariantTest, ParametersOfRows) {
     }
 }
 
-// Scales that repeat along the run, with zero points that do so differently in each row of a
-// transposed box.
+// Scales that repeat along a row of the plan, with zero points that repeat too, but differ from row
+// to row of a transposed box.
 TEST_P(VariantTest, ZeroPointsOfRows) {
     const Variant &variant = GetParam();
     if (!facts(variant.op()).is_linear()) GTEST_SKIP() << "has no scale and zero point of its own";
@@ -294,9 +302,9 @@ TEST_P(VariantTest, ZeroPointsOfRows) {
     }
 }
 
-// Zero points a column that are all equal, in each outer step to another number, for kernels are
-// given one of them; and that are but for the first, one between or the last. Where they lie and
-// gathered, for rows in boxes of several and of one.
+// Zero points of columns that all have the same value, another one in each outer step: kernels are
+// then given one of them. Also zero points of which only the first, one in the middle or the last
+// differs. They lie in place or are gathered, and boxes have several rows or one.
 TEST_P(VariantTest, EqualZeroPointsOfColumns) {
     const Variant &variant = GetParam();
     if (!facts(variant.op()).is_linear()) GTEST_SKIP() << "has no scale and zero point of its own";
@@ -339,7 +347,7 @@ TEST_P(VariantTest, EqualZeroPointsOfColumns) {
     }
 }
 
-// Inputs that lie across the output's rows, in matrices that GPUs cut into strips and in others.
+// Inputs that lie across the output's rows, in matrices that GPUs cut into strips, and in others.
 TEST_P(VariantTest, AcrossRows) {
     const Variant &variant = GetParam();
     Random random = this->random();
@@ -360,6 +368,7 @@ TEST_P(VariantTest, AcrossRows) {
     }
 }
 
+// The environment's HEWN_RANDOM_LAYOUTS says how many layouts are tried.
 TEST_P(VariantTest, RandomLayouts) {
     const Variant &variant = GetParam();
     Random random = this->random();
@@ -372,8 +381,8 @@ TEST_P(VariantTest, RandomLayouts) {
     }
 }
 
-// Other operators that run on the kernel, of the types that they take: DirectML's QUANTIZE and
-// DEQUANTIZE, whose absent zero point is a middle.
+// Other operators that run on the same kernels, with the types that they take: DirectML's QUANTIZE
+// and DEQUANTIZE. If their zero point is absent, it is the middle of the type's range.
 TEST_P(VariantTest, OperatorsOfTheKernel) {
     const Variant &variant = GetParam();
     Random random = this->random();
@@ -394,7 +403,7 @@ TEST_P(VariantTest, OperatorsOfTheKernel) {
     if (operators == 0) GTEST_SKIP() << "none";
 }
 
-// Floats of two types, of which a kernel takes the wider one.
+// Floats of two types. The kernel takes the wider one.
 TEST_P(VariantTest, MixedTypes) {
     const Variant &variant = GetParam();
     Random random = this->random();
@@ -406,7 +415,7 @@ TEST_P(VariantTest, MixedTypes) {
                         random.one_in(4) ? Scales::extraordinary : Scales::ordinary);
             ASSERT_TRUE(check(problem, variant.name)) << "layout " << i;
         }
-        // Slices, and more columns than are gathered at once.
+        // Work of several slices, and more columns than are gathered at once.
         for (const std::vector<int64_t> &sizes : {std::vector<int64_t>{300001}, {700, 501}}) {
             Problem problem =
                 make_problem(variant.op(), types, sizes, per_tensor(variant.op()), random);
@@ -420,7 +429,8 @@ TEST_P(VariantTest, MixedTypes) {
 
 constexpr int32_t PRECISIONS[] = {HEWN_PRECISION_FLOAT16, HEWN_PRECISION_BFLOAT16};
 
-// The types with which the kernel has f32 of quotients that were rounded.
+// The types with which QUANTIZE_LINEAR has a precision and runs on this variant: the variant takes
+// f32, which are quotients that were rounded before.
 std::vector<DataTypes> types_of_quotients(const Variant &variant) {
     std::vector<DataTypes> all;
     if (variant.op() != HEWN_OPERATOR_QUANTIZE_LINEAR ||
@@ -435,7 +445,7 @@ std::vector<DataTypes> types_of_quotients(const Variant &variant) {
     return all;
 }
 
-// Any number, most of them beside a tie of f16 or bf16.
+// Fills a tensor with numbers about 2^exponent that are ties of f16 or bf16, or next to one.
 void fill_beside_ties(Tensor &tensor, Random &random, int exponent) {
     fill(tensor, [&](int64_t i) {
         const int dropped = random.one_in(2) ? 13 : 16;
@@ -472,7 +482,7 @@ TEST_P(VariantTest, PrecisionOfLayouts) {
     }
 }
 
-// All f16, and f32 beside ties of what they are rounded to, by scales that are rounded too.
+// All f16, and f32 next to ties of the type that they are rounded to. The scales are rounded too.
 TEST_P(VariantTest, PrecisionOfValues) {
     const Variant &variant = GetParam();
     const std::vector<DataTypes> all_types = types_of_quotients(variant);
@@ -498,7 +508,7 @@ TEST_P(VariantTest, PrecisionOfValues) {
     }
 }
 
-// Every f16 as a scale beside f32, and every product between two f16 that ties or nearly does.
+// Every f16 as a scale of f32 outputs, and products that tie or nearly tie between two f16.
 TEST_P(VariantTest, MixedRounding) {
     const Variant &variant = GetParam();
     if (variant.signature != "i32_f32")
@@ -528,14 +538,15 @@ TEST_P(VariantTest, MixedRounding) {
     }
 }
 
-// Packed elements: rows that begin within a byte, padded, strided and transposed; parameters of
-// rows, columns and blocks, packed as well; several threads beside bytes that rows share.
-TEST_P(VariantTest, Packed) {
+// Sub-byte types. Rows begin within a byte, and are padded, strided or transposed. Parameters are
+// of rows, of columns or of blocks, and may have sub-byte types as well. Several threads write
+// bytes that neighbouring rows share.
+TEST_P(VariantTest, SubByte) {
     const Variant &variant = GetParam();
-    std::vector<DataTypes> packed;
+    std::vector<DataTypes> sub_byte;
     for (const DataTypes &types : variant.all_types())
-        if (std::any_of(types.begin(), types.end(), packed_bits_of)) packed.push_back(types);
-    if (packed.empty()) GTEST_SKIP() << "takes no packed types";
+        if (std::any_of(types.begin(), types.end(), sub_byte_bits_of)) sub_byte.push_back(types);
+    if (sub_byte.empty()) GTEST_SKIP() << "takes no sub-byte types";
     Random random = this->random();
     struct Shape {
         std::vector<int64_t> sizes, strides;
@@ -547,7 +558,7 @@ TEST_P(VariantTest, Packed) {
                                  {{30, 4096}, {4096, 1}}};
     for (int64_t length = 1; length <= 70; length++)
         shapes.push_back({{7, length}, {length + random.integer(0, 3), 1}});
-    for (const DataTypes &types : packed) {
+    for (const DataTypes &types : sub_byte) {
         for (const auto &[sizes, strides] : shapes) {
             if (left_out(random, 8)) continue;
             const std::vector<int64_t> none(sizes.size(), 0);
@@ -570,7 +581,8 @@ TEST_P(VariantTest, Packed) {
     }
 }
 
-// The output on top of one input or both: every length, rows packed and padded.
+// The output lies on one input or on both, with every length and with contiguous, padded and
+// transposed rows.
 class InPlaceTest : public VariantTest {};
 
 TEST_P(InPlaceTest, EveryLengthAndRow) {
@@ -604,8 +616,8 @@ TEST_P(InPlaceTest, EveryLengthAndRow) {
     }
 }
 
-// Work of many slices: long rows, many short rows, transposed, per channel. On the library's
-// threads and on the caller's only.
+// Work of many slices: long rows, many short rows, transposed outputs, parameters per channel. It
+// runs on the library's threads, and then on the calling thread only.
 TEST_P(VariantTest, Large) {
     const Variant &variant = GetParam();
     Random random = this->random();
@@ -656,8 +668,8 @@ void copy_into(Tensor &tensor, const std::vector<T> &values) {
     for (size_t i = 0; i < values.size(); i++) tensor.set(int64_t(i), values[i]);
 }
 
-// ADD: every special value with every other. Wrapping, overflow to infinity, inf - inf, NaN, -0.0,
-// subnormals.
+// ADD of every special value and every other: integers that wrap, overflow to infinity, inf - inf,
+// NaN, -0.0, subnormals.
 testing::AssertionResult add_specials(const Variant &variant,
                                       const std::vector<hewn_data_type> &types, Random &random) {
     testing::AssertionResult result = testing::AssertionSuccess();
@@ -670,7 +682,7 @@ testing::AssertionResult add_specials(const Variant &variant,
         copy_into(*problem.inputs[1], values);
         result = check(problem, variant.name);
         if (!result) return;
-        // The same pairs from dense operands.
+        // The same pairs from contiguous inputs.
         Problem dense =
             make_problem(HEWN_OPERATOR_ADD, types, {n * n}, all_dense(HEWN_OPERATOR_ADD), random);
         for (int64_t i = 0; i < n * n; i++) {
@@ -682,14 +694,14 @@ testing::AssertionResult add_specials(const Variant &variant,
     return result;
 }
 
-// Scales of every kind, the ends of the range that the reciprocal form takes among them.
+// Scales of every kind, and the ends of the range that the form `reciprocal` takes.
 template<class S>
 std::vector<S> scales_of(Random &random) {
     std::vector<S> scales = special_values<S>();
     if constexpr (std::is_same_v<S, float>) {
         for (const float s : {0x1p-61f, 0x1.000002p-60f, 0x1.fffffep59f, 0x1p61f, 0.01f,
                               0.003921569f, 3.0f, 7.0f, 1e-30f, 1e30f, 0x1.fffffep0f,
-                              // Reciprocals whose second part is lost among the subnormals.
+                              // The second part of their reciprocals is subnormal, and loses bits.
                               0x1.5a3d71p120f, 0x1.b33333p122f, 0x1.234567p124f, 0x1.7fff3p125f}) {
             scales.push_back(s);
             scales.push_back(-s);
@@ -718,8 +730,9 @@ std::vector<Q> zero_points() {
             Q(77)};
 }
 
-// Quotients in steps of 1/2: all that 8 bits can tell apart with any zero point. Of those of 16 and
-// 32 bits besides both ends and some, and where the halves of 32 bits meet.
+// Quotients in steps of 1/2. For 8 bits these are all that a result can tell apart, with any zero
+// point. For 16 and 32 bits also both ends of the range and some between, and for 32 bits where the
+// two halves meet.
 template<class Q>
 std::vector<float> boundaries(Random &random) {
     std::vector<float> quotients;
@@ -742,8 +755,9 @@ std::vector<float> boundaries(Random &random) {
     return quotients;
 }
 
-// QUANTIZE_LINEAR: special inputs, and around each scale the ties and both ends, for special scales
-// and zero points; as a scalar scale and as a dense one.
+// QUANTIZE_LINEAR of special inputs, and of ties and both ends around each scale, with special
+// scales and zero points. The parameters are of the whole tensor, of elements, of columns and of
+// rows.
 testing::AssertionResult quantize_specials(const Variant &variant, Random &random) {
     const auto types = variant.types();
     testing::AssertionResult result = testing::AssertionSuccess();
@@ -769,8 +783,8 @@ testing::AssertionResult quantize_specials(const Variant &variant, Random &rando
                             }
                         }
                         std::vector<std::vector<X>> contents = {x};
-                        // On the CPU one NaN or quotient beyond int32 leaves all to the form that
-                        // divides.
+                        // On the CPU a single NaN, or a quotient beyond int32, leaves the whole box
+                        // to the form `divide`. So the other inputs are also tried without these.
                         if (variant.device() == HEWN_DEVICE_CPU) {
                             contents.emplace_back();
                             for (const X value : x) {
@@ -816,8 +830,8 @@ testing::AssertionResult quantize_specials(const Variant &variant, Random &rando
     return result;
 }
 
-// DEQUANTIZE_LINEAR: special inputs by special zero points, for special scales. 33-bit differences,
-// u32 from 2^31 on, sums that round, f16 overflow and subnormals.
+// DEQUANTIZE_LINEAR of special inputs and special zero points, with special scales: differences of
+// 33 bits, u32 from 2^31 on, differences that round, f16 that overflow and subnormals.
 testing::AssertionResult dequantize_specials(const Variant &variant, Random &random) {
     const auto types = variant.types();
     testing::AssertionResult result = testing::AssertionSuccess();
@@ -839,7 +853,7 @@ testing::AssertionResult dequantize_specials(const Variant &variant, Random &ran
                     result = check(problem, variant.name);
                     if (!result) return;
                 }
-                // One zero point for the whole call, as models have it.
+                // One zero point for the whole call, as in models.
                 Problem problem = make_problem(variant.op(), types, {int64_t(x.size())},
                                                per_tensor(variant.op()), random);
                 copy_into(*problem.inputs[0], x);
@@ -849,7 +863,7 @@ testing::AssertionResult dequantize_specials(const Variant &variant, Random &ran
                     result = check(problem, variant.name);
                     if (!result) return;
                 }
-                // One a column, of which the first is 0.
+                // One zero point for each element. The first is 0.
                 problem = make_problem(variant.op(), types, {int64_t(x.size())},
                                        {Layout::dense, Layout::scalar, Layout::dense}, random);
                 copy_into(*problem.inputs[0], x);
@@ -864,9 +878,10 @@ testing::AssertionResult dequantize_specials(const Variant &variant, Random &ran
     return result;
 }
 
-// Scales of A, B and the output.
+// The scales of A, of B and of the output.
 using ScaleSets = std::vector<std::array<float, 3>>;
 
+// Adds special scales and ordinary ones, in any combination.
 void add_random_scales(ScaleSets &scales, Random &random) {
     for (int i = 0; i < 30; i++)
         scales.push_back(
@@ -876,7 +891,8 @@ void add_random_scales(ScaleSets &scales, Random &random) {
                           random_ordinary_scale(random, 0)});
 }
 
-// For QUANTIZED_LINEAR_ADD: scales that tie, vanish, overflow or are not numbers.
+// For QUANTIZED_LINEAR_ADD: scales with which sums tie, vanish or overflow, or that are not
+// numbers.
 ScaleSets scales_of_sums(Random &random) {
     ScaleSets scales = {{1, 1, 2},
                         {0.5f, 0.5f, 1},
@@ -903,7 +919,7 @@ ScaleSets scales_of_sums(Random &random) {
                         {0, 1, 1},
                         {1, 1, 0},
                         {0, 0, 0}};
-    // The largest ratio that the reciprocal form takes is 2^30 / 255, over both addends.
+    // The largest ratio that the form `reciprocal` takes is 2^30 / 255, for both addends together.
     for (const float s : {0x1.01p22f, 0x1.010102p22f, 0x1.00fffep22f, 0x1.01p21f, 0x1.010102p21f}) {
         scales.push_back({s, s, 1});
         scales.push_back({s, -s, -1});
@@ -912,8 +928,8 @@ ScaleSets scales_of_sums(Random &random) {
     return scales;
 }
 
-// For QUANTIZED_LINEAR_MUL: ratios that tie, vanish or overflow, products of scales that round
-// among the subnormals, and do not.
+// For QUANTIZED_LINEAR_MUL: ratios that tie, vanish or overflow, and products of scales among the
+// subnormals, some of which round.
 ScaleSets scales_of_products(Random &random) {
     constexpr float kInfinity = std::numeric_limits<float>::infinity(),
                     kNaN = std::numeric_limits<float>::quiet_NaN();
@@ -924,8 +940,8 @@ ScaleSets scales_of_products(Random &random) {
         scales.push_back({ratio, 1, 1});
         scales.push_back({ratio, -1, 1});
     }
-    // Products next to the middle of two subnormal numbers, which they would be if they rounded to
-    // 24 bits first.
+    // Products next to the middle between two subnormal numbers. If they were rounded to 24 bits
+    // first, they would be that middle.
     for (int i = 0; i < 80; i++) {
         const double middle = (i % 20 + 0.5) * 0x1p-149;
         const float a = random_ordinary_scale(random, int(random.integer(-100, -50)));
@@ -938,8 +954,8 @@ ScaleSets scales_of_products(Random &random) {
                 scales.push_back({a, b, output});
         }
     }
-    // Ratios of 2^-18 to 2^-1, whatever the scales; and next to 1 / (2 n), with which every n-th
-    // product is next to a tie.
+    // Ratios of 2^-18 to 2^-1, whatever the scales. And ratios next to 1 / (2 n), with which every
+    // n-th product is next to a tie.
     for (int i = 0; i < 100; i++) {
         const float a = random_ordinary_scale(random, int(random.integer(-75, 60)));
         const float b = random_ordinary_scale(random, int(random.integer(-75, 60)));
@@ -953,7 +969,7 @@ ScaleSets scales_of_products(Random &random) {
     return scales;
 }
 
-// The i-th of 256 values: all of 8 bits; of 16 the ends and random ones.
+// The i-th of 256 values. Of 8 bits these are all values, of 16 bits both ends and random ones.
 template<class T>
 T one_of_256(int i, Random &random) {
     if (sizeof(T) == 1) return T(i);
@@ -987,7 +1003,7 @@ testing::AssertionResult scalar_specials(const Variant &variant, const ScaleSets
     return testing::AssertionSuccess();
 }
 
-// Of operators whose scales are one element each: all a by a few b, for those scales.
+// For operators whose scales have one element: all A with a few B, for each set of scales.
 testing::AssertionResult scalar_specials(const Variant &variant, const ScaleSets &scales,
                                          Random &random) {
     const auto types = variant.types();
@@ -1009,7 +1025,8 @@ testing::AssertionResult scalar_specials(const Variant &variant, const ScaleSets
     return result;
 }
 
-// For REQUANTIZE: scales of the input and the output that tie, vanish, overflow or are not numbers.
+// For REQUANTIZE: the first is the input's scale, the third the output's. Quotients tie, vanish or
+// overflow, or a scale is not a number.
 ScaleSets scales_of_quotients(Random &random) {
     ScaleSets scales = {{1, 1, 2}, {0.5f, 0, 1}, {-0.5f, 0, 1}, {1, 0, 0x1p-60f}, {0, 0, 0}};
     // The largest ratios of the form `reciprocal`: 2^30 / 255 for 8 bits, 2^30 / 65535 for 16.
@@ -1082,7 +1099,7 @@ TEST_P(VariantTest, SpecialValues) {
 
 INSTANTIATE_TEST_SUITE_P(, VariantTest, testing::ValuesIn(all_variants()), variant_name);
 INSTANTIATE_TEST_SUITE_P(, InPlaceTest, testing::ValuesIn(variants_of("add")), variant_name);
-// A build without ADD.
+// A build without ADD has no such test.
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(InPlaceTest);
 
 }  // namespace

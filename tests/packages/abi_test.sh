@@ -1,14 +1,18 @@
 #!/usr/bin/env bash
-# The binary interface beside its baseline in abi/: abi_test.sh SOURCE LIBRARY NM CXX SCRATCH-FOLDER
+# Compares the library's binary interface with the baseline in abi/:
 #
-# - symbols.txt: what the library exports, which all must be there.
-# - hewn.h: the header of then, without its comments. What it declares must be the same today:
-#   functions' parameters, structs' members and where they lie (abidiff compares the debug
-#   information of one program compiled with either header), enumerators' values. New functions and
-#   enumerators are not told.
+#     abi_test.sh SOURCE LIBRARY NM CXX SCRATCH-FOLDER
 #
-# A struct that has grown at its end is told too. That is allowed: if the report says no more than
-# "data member insertion", take today's header in the same commit:
+# The baseline has two files:
+#
+# - symbols.txt: the symbols that the library must export.
+# - hewn.h: an earlier header, without its comments. All that it declares must still be the same:
+#   functions' parameters, structs' members and where they lie, enumerators' values. For functions
+#   and structs, abidiff compares the debug information of one program that is compiled with either
+#   header. New functions and enumerators are not reported.
+#
+# A struct that has grown at its end is reported too, although that is allowed. If the report says
+# no more than "data member insertion", take today's header in the same commit:
 #
 #     { echo '// clang-format off'
 #       perl -0pe 's,/\*.*?\*/,,gs; s/[ \t]+$//gm; s/\n\n+/\n/g; s/\A\n//' include/hewn/hewn.h; }
@@ -26,8 +30,8 @@ if [[ $lost ]]; then
     failed=1
 fi
 
-# A variable for everything that the baseline declares: a pointer to each function, a struct of each
-# kind; and a program that prints the enumerators.
+# Writes a variable for everything that the baseline declares (a pointer to each function, and each
+# struct), and a function that prints the enumerators.
 {
     printf '#include <hewn/hewn.h>\n#include <cstdio>\n'
     sed -n 's/.*HEWN_CALL \(hewn_[a-z0-9_]*\)(.*/decltype(\&::\1) function_\1;/p
@@ -63,7 +67,8 @@ if same; then echo "ok      the interface is the baseline's"; else
     failed=1
 fi
 
-# changed EXPECTED WHAT SED-EXPRESSION: whether this change of the baseline is told.
+# changed EXPECTED WHAT SED-EXPRESSION: checks whether this change of the baseline is reported.
+# EXPECTED is `told` or `not told`.
 changed() {
     local found=told
     sed "$3" "$baseline/hewn.h" >"$scratch/new/hewn/hewn.h"

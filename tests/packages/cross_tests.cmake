@@ -1,6 +1,6 @@
-# Read by ctest: adds the tests of the builds for other systems that test.sh --all makes, so that one run
-# has them all. Of Windows, where there is no build, one that says why; of systems whose programs do
-# not run here, one that looks at the package.
+# Read by ctest. It adds the tests of the builds for other systems that test.sh --all makes, so that
+# one run has them all. Where there is no build for Windows, it adds a test that says why. For
+# systems whose programs do not run here, it adds one that checks the package.
 get_filename_component(source ${CMAKE_CURRENT_LIST_DIR}/../.. ABSOLUTE)
 if(EXISTS ${source}/build-linux-arm64/CTestTestfile.cmake)
     subdirs(${source}/build-linux-arm64)
@@ -24,7 +24,7 @@ else()
     add_test(wine ${source}/tests/packages/no_wine_test.sh)
     set_tests_properties(wine PROPERTIES SKIP_RETURN_CODE 77)
 endif()
-# What scripts/release.sh --quick has built and packed.
+# The packages that scripts/release.sh --quick has built.
 set(packages ${source}/build-packages-quick)
 file(GLOB toolchains ${source}/cmake/toolchains/*-*.cmake)
 foreach(toolchain IN LISTS toolchains)
@@ -36,7 +36,7 @@ foreach(toolchain IN LISTS toolchains)
             SKIP_RETURN_CODE 77 TIMEOUT 1800 COST 80)
     endif()
 endforeach()
-# The other checks, of scripts/release.sh --check alone, take long.
+# The other checks take long, and only scripts/release.sh --check runs them.
 foreach(form aar archives auditwheel conan deb npm nuget only sums vcpkg wheels xcframework)
     set(name package.${form})
     if(EXISTS ${packages}/dist)

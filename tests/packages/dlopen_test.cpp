@@ -1,4 +1,4 @@
-// libhewn.so loaded, used and unloaded three times, its threads included. POSIX.
+// Loads, uses and unloads libhewn.so three times, also with its threads. Only for POSIX.
 #include <gtest/gtest.h>
 
 #include <dlfcn.h>
@@ -25,7 +25,7 @@ struct Library {
 #define HEWN_GET(library, function) \
     library.get(static_cast<decltype(&function)>(nullptr), #function)
 
-// ADD of four million i32 on up to `max_threads` threads.
+// Runs ADD of four million i32 on up to `max_threads` threads.
 void add(const Library &library, int32_t max_threads) {
     const int64_t n = 4 << 20;
     const hewn_tensor_desc tensor{sizeof tensor, HEWN_DATA_TYPE_INT32, 1, &n, nullptr, nullptr};
@@ -64,7 +64,7 @@ void three_times(int32_t max_threads, bool shut_down) {
 
 TEST(Dlopen, Serial) { three_times(1, false); }
 TEST(Dlopen, ThreadsAndShutdown) { three_times(4, true); }
-// hewn_shutdown is what the header asks for; without it nothing may crash either.
+// The header asks for hewn_shutdown, but a program without it must not crash either.
 TEST(Dlopen, ThreadsWithoutShutdown) { three_times(4, false); }
 
 }  // namespace

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Commands that install packages, in documents, scripts and templates, and the requirements of our
-own packages: none reaches for a package that a stranger may have put under a name like ours. A
-command names our packages as files of a release, or from a folder that it names, and others' only
-if the project pins a version of them."""
+"""Checks the commands that install packages, in documents, scripts and templates, and the
+requirements of our own packages. None may reach for a package that a stranger may have published
+under a name like ours. So a command must name our packages as files of a release, or name the
+folder to take them from. It may name other packages only if the project pins their versions."""
 
 import pathlib
 import re
@@ -18,19 +18,19 @@ import onnxruntime_wheel  # noqa: E402
 import sdist  # noqa: E402
 
 OURS = {common.DISTRIBUTION, onnxruntime_wheel.DISTRIBUTION, sdist.TUNER}
-# A command's end is the next operator of the shell, or what ends it in the text around it.
+# A command ends at the next operator of the shell, or at what ends it in the surrounding text.
 COMMAND = re.compile(
     r"\b(pip3?|uv|npm|yarn|pnpm|nuget|conan|vcpkg|pod)\b[ \t]+(?:pip |global )?(?:-\S+[ \t]+)*"
     r"(install|download|add|wheel|create|i)\b([^`;|&<>()#\n]*)"
 )
-# What follows these is no package's name.
+# These options have a value, which is not a package's name.
 WITH_VALUE = {
     "-C", "-d", "-f", "-i", "-o", "-r", "-s", "-t", "-w", "--abi", "--cache", "--dest",
     "--find-links", "--implementation", "--no-binary", "--only-binary",
     "--output-folder", "--platform", "--prefix", "--python", "--python-version", "--target",
     "-OutputDirectory", "-Source",
 }
-# A command with one of these takes our packages from where it says.
+# A command with one of these options takes our packages from the place that it names.
 LOCAL = {
     "pip": ("--no-index",),
     "npm": (),
@@ -39,13 +39,14 @@ LOCAL = {
     "vcpkg": ("--overlay-ports",),
 }
 FILES = (".whl", ".tgz", ".deb", ".gz", ".nupkg", ".zip")
-# Packages of others that the user brings, in whatever version.
+# Packages that the user brings, in any version.
 OF_THE_USER = {"torch"}
 NAME = re.compile(r"@?[A-Za-z0-9][\w.-]*(?:/[\w.-]+)?(?:\[[\w,-]+\])?(?:[=<>!~@].*)?")
 
 
 def files():
-    """(name, text) of the project's text files, but for this one, whose commands are wrong."""
+    """Yields (name, text) of the project's text files, except this one, whose commands are
+    wrong."""
     command = ["git", "-c", "safe.directory=*", "-C", str(ROOT), "ls-files", "-z"]
     listed = subprocess.run(command, capture_output=True, text=True, check=True)
     for name in filter(None, listed.stdout.split("\0")):
@@ -62,7 +63,7 @@ def normal(name):
 
 
 def pinned():
-    """The packages of others that some list of the project pins."""
+    """The names of other packages that a list of the project pins."""
     names = set()
     for name, text in files():
         if name.endswith(("requirements.txt", ".toml", ".sh", ".cmake")):
@@ -73,12 +74,13 @@ def pinned():
 def words_of(text):
     try:
         return shlex.split(text)
-    except ValueError:  # a quotation mark of the text around it
+    except ValueError:  # a quotation mark of the surrounding text
         return text.replace('"', " ").replace("'", " ").split()
 
 
 def packages(words):
-    """The words of a command that are names: not options, their values, files or variables."""
+    """The words of a command that are packages' names: not options, their values, files or
+    variables."""
     names, skipped = [], False
     for word in words:
         if skipped:
@@ -95,7 +97,7 @@ def packages(words):
 
 
 def refusals(name, text, known):
-    """What is wrong with the commands in a text: (command, why)."""
+    """Yields (command, reason) for each command of a text that is wrong."""
     for command in COMMAND.finditer(re.sub(r"\\\n\s*", " ", text)):
         tool, verb, rest = command.groups()
         tool = "pip" if tool in ("pip3", "uv") else tool
@@ -105,7 +107,8 @@ def refusals(name, text, known):
         for package in packages(words):
             plain = normal(re.split(r"[\[=<>!~@/ ]", package.lstrip("@"))[0])
             if plain in {normal(our) for our in OURS}:
-                # The page of an index that shows a METADATA is that of the package itself.
+                # An index shows a METADATA file on the page of the package itself, so its commands
+                # may name it.
                 local = any(word.split("=")[0] in LOCAL.get(tool, ()) for word in words)
                 if not local and not name.endswith("/METADATA"):
                     yield command[0], f"{package} is taken from a registry that we are not in"
@@ -126,7 +129,7 @@ class InstallCommandsTest(unittest.TestCase):
             commands += len(COMMAND.findall(text))
             found += [f"{name}: {command}: {why}" for command, why in
                       refusals(name, text, self.known)]
-        self.assertGreater(commands, 10)  # it does find them
+        self.assertGreater(commands, 10)  # it does find commands
         self.assertEqual(found, [])
 
     def test_what_our_packages_require(self):

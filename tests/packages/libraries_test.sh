@@ -1,21 +1,23 @@
 #!/usr/bin/env bash
-# Looks at the package of a system whose programs do not run here, for what can be seen of it
-# without: object format and CPU, what it needs of the system, what it exports, that every kernel is
-# there. Exit 77: there is no build.
+# Checks the package of a system whose programs do not run here, as far as that is possible without
+# running it: the object format and the CPU, what it needs of the system, what it exports, and that
+# every kernel is there. Exit status 77: there is no build.
 #
-#     tests/packages/libraries_test.sh FOLDER     # of scripts/cross.sh: build-<os>-<arch>, or any
-#                                              folder whose name ends in <os>-<arch>
+#     tests/packages/libraries_test.sh FOLDER
+#
+# FOLDER is one that scripts/cross.sh makes, build-<os>-<arch>, or any folder whose name ends in
+# <os>-<arch>.
 set -euo pipefail
 build=$(realpath --canonicalize-missing "${1:?"usage: tests/packages/libraries_test.sh FOLDER"}")
 CDPATH="" cd -P "$(dirname "${BASH_SOURCE[0]}")/../.."
 root=$PWD
 target=$(basename "$build") && target=${target#build-}
 failed=0
-# The targets that have only some kernels, and take the others from the target below.
+# The targets that have only some kernels. Lower targets provide the others.
 partial=$(python3 -B -c 'from lists.targets import TARGETS
 print("|".join(target.name for target in TARGETS if target.only))')
 
-# none WHAT LINES: the lines must be empty.
+# none WHAT LINES: checks that the lines are empty.
 none() {
     if [[ -z $2 ]]; then
         echo "ok      $target: $1"
@@ -24,16 +26,17 @@ none() {
         failed=1
     fi
 }
-# same WHAT EXPECTED GOT: as sets of lines.
+# same WHAT EXPECTED GOT: checks that these are the same lines, in any order.
 same() { none "$1" "$(diff <(sort -u <<<"$2") <(sort -u <<<"$3") || true)"; }
-# only WHAT PATTERN LINES: there are lines, and each matches the whole of an extended pattern.
+# only WHAT PATTERN LINES: checks that there are lines, and that an extended pattern matches the
+# whole of each.
 only() {
     none "$1" "$(if [[ $3 ]]; then grep -vxE "$2" <<<"$3" || true; else echo "none found"; fi)"
 }
 
 formats() { llvm-readobj --file-headers "$@" | sed -n 's/^Format: //p'; }
 names() { llvm-nm --format=posix "$@" 2>/dev/null | awk 'NF > 1 {print $1}' | sort -u; }
-# What the file, or no other member of the archive, defines.
+# The names that the file (or no other member of the archive) defines.
 missing() { comm -23 <(names --undefined-only "$@") <(names --defined-only "$@"); }
 functions() {
     sed -n 's/^HEWN_API .*HEWN_CALL \(hewn_[a-z0-9_]*\)(.*/\1/p' "$root/include/hewn/hewn.h"
@@ -62,8 +65,8 @@ check_android() {  # FORMAT ARCHITECTURE
     fi
 }
 
-# tests/api/c_api_test.c with the static library: on x86-64 with the system's musl, for ARM with
-# zig's, which takes it a minute to compile.
+# Runs tests/api/c_api_test.c with the static library: on x86-64 with the system's musl, for ARM
+# with the musl of zig, which compiles it for a minute.
 run_with_musl() {  # ARCHITECTURE
     local program=$build/c_api_test compiler=(musl-gcc) run=()
     if [[ $1 != x86_64 ]]; then
@@ -139,8 +142,8 @@ ios-simulator-arm64) check_ios iossimulator 14.0 ;;
 windows-arm64) check_coff COFF-ARM64 ;;
 *) none "checks" "there are none for it" ;;
 esac
-# Its variants are those of the lists, and their names are in the library, whose table holds
-# them.
+# The library's variants are those of the lists. Their names are in the library, whose table
+# contains them.
 for library in bin/hewn.dll lib/libhewn.dylib lib/libhewn.so lib/libhewn.a; do
     if [[ -e $library ]]; then break; fi
 done

@@ -1,13 +1,14 @@
-/* A C program of Microsoft's ABI: compiled for x86_64-pc-windows-msvc without any C library, linked
- * against hewn.lib by LLVM's linker. Exit status 0: ADD and QUANTIZE_LINEAR computed what is due,
- * and a mistake got its message; else the number of the failed step. */
+/* A C program of Microsoft's ABI. It is compiled for x86_64-pc-windows-msvc without a C library,
+ * and linked with hewn.lib by LLVM's linker. It exits with 0 if ADD and QUANTIZE_LINEAR compute
+ * the right results and a mistake gets its message, otherwise with the number of the step that
+ * failed. */
 #include <hewn/hewn.h>
 
 __declspec(dllimport) __declspec(noreturn) void ExitProcess(unsigned status);
 
-int _fltused; /* what Microsoft's compilers refer to where floats are used */
+int _fltused; /* Microsoft's compilers refer to it where floats are used */
 
-void *memset(void *to, int value, size_t bytes) { /* what compilers call without a C library */
+void *memset(void *to, int value, size_t bytes) { /* compilers call it */
     volatile unsigned char *at = to;
     while (bytes--) *at++ = (unsigned char)value;
     return to;

@@ -1,5 +1,6 @@
-/* In a library with quantize_linear_f32_u8 alone: every other operator's description is checked,
- * and has no kernel. With an argument: one built with HEWN_FEATURE_LEVEL=6.2 too. */
+/* For a library that has only quantize_linear_f32_u8: every other operator's description is
+ * checked, and has no kernel. With an argument, the library was also built with
+ * HEWN_FEATURE_LEVEL=6.2. */
 #include <hewn/hewn.h>
 
 #include <stdio.h>
@@ -28,7 +29,7 @@ static void expect(hewn_operator_type type, const void *description, hewn_status
     expect_at(HEWN_FEATURE_LEVEL_NEWEST, type, description, status, message);
 }
 
-/* What came behind DirectML's level 6.2 is refused by name. */
+/* What came after DirectML's level 6.2 is refused by name. */
 static void expect_level(const hewn_quantize_linear_desc *quantize) {
     const int64_t sizes[] = {4}, blocks[] = {2};
     const hewn_tensor_desc words = {sizeof words, HEWN_DATA_TYPE_UINT16, 1, sizes, NULL, NULL},

@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# A program with one kernel, of QUANTIZE_LINEAR and of QUANTIZED_LINEAR_ADD, whose kernels are the
-# largest: how much larger than an empty one it is, on every CPU target, and without what came
-# behind DirectML's level 6.2; and that the operators without a kernel, and what was left out, say
-# so. Built from a copy in a folder whose name is as odd as a folder's may be.
+# Checks programs with one kernel, of QUANTIZE_LINEAR and of QUANTIZED_LINEAR_ADD, whose kernels are
+# the largest. It checks how much larger they are than an empty program, with the kernel for every
+# CPU target, and without what came after DirectML's level 6.2. Operators without a kernel, and
+# whatever was left out, must say so. hewn is built from a copy in a folder with as odd a name as a
+# folder may have.
+#
 #     one_kernel_test.sh CMAKE SOURCE SCRATCH-FOLDER CC CXX HALIDE-INCLUDE-DIR GENERATOR
 #         MAKE-PROGRAM HEWN_GENERATORS SIZE NM
 set -euo pipefail
@@ -14,7 +16,7 @@ rm -rf "$scratch"
 mkdir -p "$odd"
 cp -r "$source"/{CMakeLists.txt,cmake,generators,include,lists,runtime,tuning} "$odd"
 
-# build FOLDER SIGNATURE [OPTION...]: the static library with that kernel alone.
+# build FOLDER SIGNATURE [OPTION...]: builds the static library with only that kernel.
 build() {
     if ! { "$cmake" -S "$odd" -B "$1" -G "$generator" -DCMAKE_MAKE_PROGRAM="$make" \
         -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_COMPILER="$cc" \
@@ -57,8 +59,8 @@ if ! grep forms_of_quantize_linear <<<"$names" ||
     exit 1
 fi
 failed=0
-# check PROGRAM KERNEL MOST: loosely, as compilers differ; what is left out is looked for by name as
-# well.
+# check PROGRAM KERNEL MOST: the limit is loose, because compilers differ. What is left out is also
+# looked for by name.
 check() {
     local more=$(($(text "$1") - $(text empty)))
     echo "a program with $2 has $more bytes of text more than an empty one"
@@ -67,7 +69,7 @@ check() {
         failed=1
     fi
 }
-check app quantize_linear_f32_u8 138100  # packed types, mixed floats, blocks, `precision`
+check app quantize_linear_f32_u8 138100  # sub-byte types, mixed floats, blocks, `precision`
 check level_app "quantize_linear_f32_u8 of level 6.2" 127400
 check sum quantized_linear_add_u8_u8_u8 130900
 exit $failed

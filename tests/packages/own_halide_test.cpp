@@ -1,6 +1,6 @@
-// A program with a Halide of its own beside hewn: each keeps its runtime, handlers and threads. The
-// program's kernel is app_add, with a complete runtime, whose halide_error, halide_malloc and
-// halide_free are replaced by the program's.
+// Tests hewn in a program that has a Halide of its own: each keeps its runtime, its handlers and
+// its threads. The program's kernel is app_add, which brings a complete runtime. The program
+// replaces this runtime's halide_error, halide_malloc and halide_free.
 #include <gtest/gtest.h>
 #include <hewn/hewn.h>
 
@@ -37,7 +37,7 @@ void halide_free(void *, void *memory) { std::free(memory); }
 
 namespace {
 
-// ADD f32 of n elements through hewn, on threads.
+// Runs ADD f32 of n elements through hewn, on threads.
 hewn_status hewn_add(int64_t n, uint64_t output_bytes, hewn_error *error = nullptr) {
     const hewn_tensor_desc tensor{sizeof tensor, HEWN_DATA_TYPE_FLOAT32, 1, &n, nullptr, nullptr};
     const hewn_add_desc add{sizeof add, &tensor, &tensor, &tensor};
@@ -60,8 +60,8 @@ hewn_status hewn_add(int64_t n, uint64_t output_bytes, hewn_error *error = nullp
     return status;
 }
 
-// One execution of the program's own kernel; an innermost stride of 2 is a layout that it was not
-// compiled for.
+// Runs the program's own kernel once. It was not compiled for an innermost stride of 2, and returns
+// an error code then.
 int app(int stride) {
     std::vector<float> memory(2000, 1.5f), result(1000);
     const auto buffer = [&](std::vector<float> &data, int x_stride) {
@@ -109,7 +109,7 @@ TEST_F(OwnHalide, MemoryAndThreadsStayApart) {
     EXPECT_EQ(hewn_add(4 << 20, 16 << 20), HEWN_STATUS_OK);
     EXPECT_EQ(allocations, 0) << "hewn allocated by the program's halide_malloc";
     EXPECT_EQ(parallel_loops, 0) << "hewn ran on the program's halide_do_par_for";
-    // The program's own settings are still there.
+    // The program's own settings are still in effect.
     halide_free(nullptr, halide_malloc(nullptr, 64));
     EXPECT_EQ(allocations, 1);
     halide_do_par_for(

@@ -1,9 +1,9 @@
-# The libraries in other people's programs, and the packages that they come in.
+# Tests of the libraries in other people's programs, and of the packages that they come in.
 
 if(native_linux)
     hewn_add_test(packaging posix COMMAND ${PROJECT_SOURCE_DIR}/packaging/python.sh
         ${CMAKE_CURRENT_LIST_DIR}/packaging_test.py PROPERTIES SKIP_RETURN_CODE 77)
-    # What is typed to install a package, in every document and script.
+    # Checks what is typed to install a package, in every document and script.
     hewn_add_test(install_commands posix COMMAND ${HEWN_PYTHON}
         ${CMAKE_CURRENT_LIST_DIR}/install_commands_test.py)
 endif()
@@ -25,7 +25,7 @@ endif()
 # ---- Other builds ----
 
 if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND PROJECT_BINARY_DIR STREQUAL "${PROJECT_SOURCE_DIR}/build")
-    # The tests of the builds for other systems that scripts/cross.sh has made: qemu.*, wine.*
+    # The tests of builds for other systems that scripts/cross.sh has made: qemu.*, wine.*
     set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES
         ${CMAKE_CURRENT_LIST_DIR}/cross_tests.cmake)
 endif()
@@ -54,7 +54,7 @@ endif()
 
 hewn_add_test(symbols posix quick COMMAND ${CMAKE_CURRENT_LIST_DIR}/symbols_test.sh
     ${CMAKE_NM} ${CMAKE_READELF} $<TARGET_FILE:hewn_static> $<TARGET_FILE:hewn>)
-if(HEWN_SANITIZED)  # a sanitizer adds symbols of its own
+if(HEWN_SANITIZED)  # a sanitizer adds its own symbols
     set_tests_properties(symbols PROPERTIES DISABLED ON)
 endif()
 if(native_linux)
@@ -72,7 +72,7 @@ target_link_libraries(hewn_dlopen_tests PRIVATE GTest::gtest_main ${CMAKE_DL_LIB
 add_dependencies(hewn_dlopen_tests hewn)
 hewn_add_test(dlopen posix COMMAND hewn_dlopen_tests)
 
-# A program with a Halide of its own: a kernel with a complete runtime, beside each of the
+# A program with a Halide of its own: a kernel with a complete runtime, next to each of hewn's
 # libraries.
 set(app_dir ${CMAKE_CURRENT_BINARY_DIR}/own_halide)
 file(MAKE_DIRECTORY ${app_dir})

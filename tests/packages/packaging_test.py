@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The packers of packaging/, on installations made up of small files: packaging_test.py"""
+"""Tests of the packers in packaging/, on installations that are made up of small files."""
 
 import base64
 import dataclasses
@@ -64,7 +64,7 @@ except SystemExit as reason:
 
 
 def macho(arch, platform, minos=(13, 0)):
-    """An object with LC_BUILD_VERSION alone."""
+    """An object file with no load command but LC_BUILD_VERSION."""
     header = struct.pack("<8I", 0xFEEDFACF, *CPUS[arch], 1, 1, 24, 0, 0)
     version = minos[0] << 16 | minos[1] << 8
     return header + struct.pack("<6I", 0x32, 24, PLATFORMS[platform], version, 0, 0)
@@ -86,7 +86,7 @@ def write(path, text):
 
 
 def stage(folder, system):
-    """An installation with the files that `cmake --install` makes for a system."""
+    """Makes an installation with the files that `cmake --install` makes for a system."""
     top = folder / system
     for name in ("hewn.h", "hewn.hpp", "operators.hpp"):
         write(top / "include/hewn" / name, name)
@@ -123,7 +123,7 @@ class PackagingTest(unittest.TestCase):
         shutil.copytree(self.made.name, self.stage, symlinks=True)
         self.release = common.Release(self.stage, self.dist, epoch=1_700_000_000)
 
-    def enterContext(self, manager):  # unittest's, from Python 3.11 on
+    def enterContext(self, manager):  # unittest has it from Python 3.11 on
         value = manager.__enter__()
         self.addCleanup(manager.__exit__, None, None, None)
         return value
@@ -137,7 +137,7 @@ class PackagingTest(unittest.TestCase):
         self.assertIn(words, str(refusal.exception))
 
     def command(self, *options, forms=("archives",)):
-        """pack.py as it is run."""
+        """Runs pack.py as a program."""
         folders = ["--stage", self.stage, "--dist", self.dist]
         command = [sys.executable, PACKAGING / "pack.py", *folders, *options, "--", *forms]
         return subprocess.run(command, text=True, capture_output=True)
@@ -160,7 +160,7 @@ class PackagingTest(unittest.TestCase):
     # ---- All forms ----
 
     def test_the_same_bytes_in_two_folders(self):
-        # Those whose tools are here; the notes are a release's alone.
+        # The forms whose tools are installed here, without the notes, which only a release has.
         self.stage_providers()
         lacking = {"sbom"} if UNBILLED else set()
         lacking |= {"notes"} | ({"universal", "xcframework"} if UNLIPOED else set())
@@ -169,7 +169,7 @@ class PackagingTest(unittest.TestCase):
         for name in ("one", "another folder"):
             copy, dist = self.folder / name / "stage", self.folder / name / "dist"
             shutil.copytree(self.stage, copy, symlinks=True)
-            for path in copy.rglob("*"):  # as built at another time
+            for path in copy.rglob("*"):  # as if built at another time
                 os.utime(path, (len(name), len(name)), follow_symlinks=False)
             run = self.command(
                 *("--stage", copy, "--dist", dist),
@@ -305,7 +305,7 @@ class PackagingTest(unittest.TestCase):
     # ---- AAR ----
 
     def prefab(self, change=lambda entries: None):
-        """What the checker says of the AAR, of which `change` has changed the files."""
+        """What the checker says about the AAR, after `change` has changed its files."""
         path = self.pack(aar)[0]
         with zipfile.ZipFile(path) as packed:
             entries = {name: packed.read(name) for name in packed.namelist()}
@@ -483,7 +483,7 @@ class PackagingTest(unittest.TestCase):
             self.assertIn(f"\nTag: {wanted}-manylinux_2_17_x86_64\n", text)
 
     def pip(self, *arguments, status=0):
-        """`pip install` without an index, whatever the environment's settings are."""
+        """Runs `pip install` without an index, whatever the environment's settings are."""
         command = [sys.executable, "-m", "pip", "--isolated", "--quiet",
                    "--disable-pip-version-check", "install", "--no-index"]
         run = subprocess.run([*command, *arguments], text=True, capture_output=True)
@@ -491,7 +491,7 @@ class PackagingTest(unittest.TestCase):
         return run.stderr
 
     def foreign_wheel(self, name, version="99.0"):
-        """A package of somebody else's, in dist/."""
+        """Puts a package of somebody else in dist/."""
         about = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
         info = f"{common.wheel_name(name)}-{version}.dist-info"
         tag = "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
@@ -505,7 +505,8 @@ class PackagingTest(unittest.TestCase):
         self.pack(onnxruntime_wheel)
         write(self.folder / "source/tune.sh", "")
         sdist.tuner(self.release, self.release.tar("x.tar.gz", "x", self.folder / "source"))
-        # What the index has by names like ours, and stand-ins for what others make.
+        # Packages with names like ours, as the index may have them, and stand-ins for other
+        # packages.
         for name in ("hewn", "hewn-tune", "onnxruntime-ep-hewn"):
             self.foreign_wheel(name)
         self.foreign_wheel("numpy")
@@ -540,7 +541,7 @@ class PackagingTest(unittest.TestCase):
                                  env=os.environ | {"PYTHONPATH": str(self.folder / "site")})
             self.assertEqual(run.stdout, f"{name} --op add\n")
             self.assertEqual("unpacked" in run.stderr, bool(told), run.stderr)
-        # The module for optimisers needs nothing beside it.
+        # The module for optimisers needs no other package.
         program = "import hewn_tune as t; print(len(t.Space('k', {'x': [1, 2]}, ['x > 1'])))"
         run = subprocess.run([sys.executable, "-c", program], check=True, cwd=self.folder,
                              capture_output=True, text=True,
@@ -551,7 +552,7 @@ class PackagingTest(unittest.TestCase):
         self.assertEqual(self.pack(wheels), [])
 
     def test_a_tool_has_one_version(self):
-        """Those that several lists of the project name."""
+        """Lists of the project that name the same tool name the same version of it."""
         lists = [ROOT / "pyproject.toml", *sorted(ROOT.glob("*/requirements.txt"))]
         lists += [ROOT / "bindings/python/requirements.txt"]
         known = {}

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# What the libraries export and need: symbols_test.sh NM READELF STATIC_LIBRARY SHARED_LIBRARY
+# Checks what the libraries export and need: symbols_test.sh NM READELF STATIC_LIBRARY
+# SHARED_LIBRARY
 set -euo pipefail
 nm=$1 readelf=$2 static=$3 shared=$4
 failed=0
 
-# none WHAT LINES: the lines must be empty.
+# none WHAT LINES: checks that the lines are empty.
 none() {
     if [[ -z $2 ]]; then
         echo "ok      $1"
@@ -13,7 +14,8 @@ none() {
         failed=1
     fi
 }
-# some WHAT LINES: the lines must not be empty, or the checks beside this one would prove nothing.
+# some WHAT LINES: checks that the lines are not empty. Otherwise the check next to it would prove
+# nothing.
 some() {
     if [[ -n $2 ]]; then echo "ok      $1"; else echo "FAILED  $1: none"; failed=1; fi
 }
@@ -21,7 +23,7 @@ some() {
 exported=$("$nm" -D --defined-only --format=posix "$shared" | awk '{print $1}' | sed 's/@.*//')
 some "the shared library exports hewn_execute" "$(grep -x hewn_execute <<<"$exported" || true)"
 none "the shared library exports hewn_* only" "$(grep -v '^hewn_' <<<"$exported" || true)"
-# Every function of the header.
+# Every function of the header is exported.
 header=$(dirname "$0")/../../include/hewn/hewn.h
 for function in $(grep -o 'HEWN_CALL hewn_[a-z0-9_]*(' "$header" | sed 's/HEWN_CALL //; s/(//' |
     sort -u); do
@@ -43,7 +45,7 @@ none "the shared library starts no thread as Halide does" \
 none "the shared library has no text relocations" "$("$readelf" -d "$shared" | grep TEXTREL ||
     true)"
 
-# Undefined in one member may be defined in another.
+# A name that is undefined in one member may be defined in another.
 undefined=$(comm -23 <("$nm" -u --format=posix "$static" 2>/dev/null | awk 'NF > 1 {print $1}' |
     sort -u) \
     <("$nm" --defined-only --format=posix "$static" 2>/dev/null | awk 'NF > 1 {print $1}' |

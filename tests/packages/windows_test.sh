@@ -1,8 +1,12 @@
 #!/usr/bin/env bash
-# windows_test.sh imports OBJDUMP FILE...: the programs and DLLs need no DLL but Windows' own and
-# hewn.dll, and hewn.dll exports hewn_* alone and holds shaders compiled alone.
-# windows_test.sh msvc SOURCE BUILD WORK: the C program of Microsoft's ABI (msvc_consumer.c) against
-# hewn.lib, run under Wine.
+# Checks a build for Windows:
+#
+#     windows_test.sh imports OBJDUMP FILE...
+#     windows_test.sh msvc SOURCE BUILD WORK
+#
+# `imports` checks that the programs and DLLs need only hewn.dll and Windows' own DLLs, that
+# hewn.dll exports only hewn_*, and that it has compiled shaders and not their text. `msvc` builds
+# the C program of Microsoft's ABI (msvc_consumer.c) with hewn.lib and runs it under Wine.
 set -euo pipefail
 here=$(dirname "${BASH_SOURCE[0]}")
 
@@ -24,7 +28,8 @@ imports() {
         done < <(sed -n 's/^[[:space:]]*DLL Name: //p' <<<"$table")
         [[ $file == *.dll ]] || continue
         if grep --quiet --text numthreads "$file"; then fail "$file holds the text of shaders"; fi
-        # Lines of "[ 0] name" and, of binutils after 2.40, "[ 0] +base[ 1]  0000 name".
+        # The table has lines of "[ 0] name" or, from binutils after 2.40, "[ 0] +base[ 1]  0000
+        # name".
         table=$(sed -n '/^.Ordinal.Name Pointer. Table/,/^$/p' <<<"$table" |
             sed -n 's/^[[:space:]]*\[ *[0-9]*\] \(.* \)\{0,1\}\([^ ]*\)$/\2/p')
         [[ $(grep -c '^hewn_' <<<"$table") -ge 20 ]] || fail "$file exports: $table"

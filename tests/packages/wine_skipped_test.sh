@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# wine_skipped_test.sh CTEST SOURCE WORK: on a machine where Wine cannot be had ctest lists the
-# Windows build's tests as one that is skipped, with the reason. Played with the project's own
-# scripts, but a setup.sh that installs nothing and a uname that says what it is told.
+# Checks that on a machine where Wine cannot be had, ctest lists the Windows build's tests as one
+# test that is skipped, with the reason. The test uses the project's own scripts, with a setup.sh
+# that installs nothing and a uname that prints what it is told.
+#
+#     wine_skipped_test.sh CTEST SOURCE WORK
 set -euo pipefail
 ctest=$1 source=$2 work=$3
 rm -rf "$work"
@@ -13,7 +15,7 @@ printf '#!/bin/sh\necho "$MACHINE"\n' >"$work/bin/uname"
 chmod +x "$work"/scripts/* "$work/bin/uname"
 echo "include(\"$work/tests/packages/cross_tests.cmake\")" >"$work/CTestTestfile.cmake"
 
-# expect REASON [MACHINE]: after wine.sh on that machine, or without it.
+# expect REASON [MACHINE]: checks the reason, after wine.sh has run on that machine if one is named.
 expect() {
     local output status=77
     if (($# > 1)); then

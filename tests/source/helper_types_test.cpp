@@ -1,5 +1,6 @@
-// The generators' numeric helpers, called without the generators: each holds some types and ends
-// the generator run for all others, naming the kernel, itself and the types.
+// Tests of the generators' numeric helpers, which are called without the generators. Each helper
+// accepts some types. For all others it ends the generator's run with an error that names the
+// kernel, the helper and the types.
 #include <cstdio>
 #include <functional>
 
@@ -37,7 +38,8 @@ void taken(const char *helper, const std::function<void()> &call) {
     }
 }
 
-// f(type), for the types that a helper holds and for all others.
+// Calls f(type) for the types that the helper accepts, which must succeed, and for all others,
+// which must be refused.
 void holds(const char *helper, const std::vector<Type> &held,
            const std::function<void(const Type &)> &f) {
     for (const Type &type : {Float(16), BFloat(16), Float(32), Float(64), Int(8), Int(16), Int(32),

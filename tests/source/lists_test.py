@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The lists and the program that reads them: lists_test.py
+"""Tests of the lists and of the program that reads them: lists_test.py
 
-Every mistake in a list or a tuning file is an error that names the file and the line. Each test
-changes a copy of lists/ and tuning/ and runs generate.py on it."""
+Every mistake in a list or in a tuning file must be an error that names the file and the line. Each
+test changes a copy of lists/ and tuning/, and runs generate.py on it."""
 
 import json
 import pathlib
@@ -41,8 +41,9 @@ class ListsTest(unittest.TestCase):
         return text.count("\n", 0, text.index(old)) + 1
 
     def refuses(self, file, old, new, message, at=None):
-        """Generating fails with the message and a line: that of the change or, if the declaration
-        begins elsewhere, the nearest one that has the text `at`, above the change if there is one."""
+        """Checks that generating fails with the message and a line. It is the line of the change
+        or, if `at` is given because the declaration begins elsewhere, the nearest line with that
+        text, above the change if there is one."""
         with self.subTest(new):
             kept = (self.folder / file).read_text(encoding="utf-8")
             line = self.change(file, old, new)
@@ -120,7 +121,8 @@ class ListsTest(unittest.TestCase):
         self.refuses(file, "f16_features=", "f16_feature=", "unexpected keyword argument 'f16_feature'")
         self.refuses(file, 'device="d3d12"', 'device="d3d"', "target d3d12: 'd3d' is not a device")
         self.refuses(file, 'arch="wasm-32"', 'arch="wasm32"', "'wasm32' is not an arch; expected one of: x86-64")
-        self.refuses(file, "    20,", "    10,", "x86_64_avx2: its rank is not above that of x86_64_sse41", "Target(")
+        self.refuses(file, "    20,", "    10,", "x86_64_avx2: its priority is not above that of x86_64_sse41",
+                     "Target(")
         file = "lists/pass_kernels.py"
         self.refuses(file, '"dynamic_quantize_linear"]', '"dynamic"]', "'dynamic' is not an operator", "PassKernel(")
         file = "lists/knobs.py"

@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
-"""No arrow points up between the rooms of the source: rooms_test.py SOURCE. Reads the #include
-lines and names each file that breaks a rule.
+"""Checks that the folders of the source include each other in one direction only: rooms_test.py
+SOURCE
 
-A file may include its own room, what ROOMS lists for it, and include/hewn. Names without a file in
-the source are others' or written by the build (hewn_variants' .inc files), and of no room."""
+A folder is called a room here. A file may include files of its own room, of the rooms that ROOMS
+lists for it, and of include/hewn. The test reads the #include lines and names each file that breaks
+this rule. Names without a file in the source belong to no room: they are other projects', or
+written by the build (.inc files)."""
 import pathlib
 import re
 import sys
 
-# What each room may include beside itself and include/hewn. Of a room with a file in the list, that
-# file alone.
+# What each room may include besides itself and include/hewn. Where the list has a file, the room
+# may include only that file of its folder.
 RUNTIME = ["runtime/base", "runtime/problem", "runtime/dispatch"]
 ROOMS = {
     "include/hewn": [],
@@ -24,8 +26,8 @@ SOURCES = {".c", ".cpp", ".h", ".hpp", ".inc"}
 
 
 def included(source, file):
-    """The project's files that `file` includes, relative to the source: found beside it, at the
-    root or in include/, as a compiler would."""
+    """The project's files that `file` includes, relative to the source. As a compiler would, it
+    looks for them next to the file, at the root and in include/."""
     for name in re.findall(r'^\s*#\s*include\s*["<]([^">]+)[">]', file.read_text(encoding="utf-8"),
                            flags=re.MULTILINE):
         for folder in (file.parent, source, source / "include"):

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Generators refuse types that their helpers do not hold, with the operator, the signature and the
-# rule: signatures_test.sh HEWN_GENERATORS SOURCE WORK. (That the listed signatures are taken shows
-# the build, which makes them all.)
+# Checks that generators refuse types that their helpers do not accept, with the operator, the
+# signature and the rule in the message: signatures_test.sh HEWN_GENERATORS SOURCE WORK
+#
+# The build shows that the listed signatures are accepted, because it makes them all.
 set -euo pipefail
 generators=$1 source=$2 work=$3
 failed=0
@@ -21,8 +22,9 @@ refused() {
     fi
 }
 
-# Each operator's first form with every unlisted signature that differs from the first listed one in
-# one type, or has a type too few or too many; its other forms with one of these.
+# The first form of each operator is tried with every unlisted signature that differs from the first
+# listed one in one type, or has one type too few or too many. The operator's other forms are tried
+# with one of these signatures.
 wrong=$(cd "$source" && python3 -B -c "
 from lists.data_types import DATA_TYPES
 from lists.signatures import KERNEL_OPERATORS, signatures_of

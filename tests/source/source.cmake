@@ -1,4 +1,4 @@
-# The source itself: its rooms and lists, what compilers and linters say of it, its scripts.
+# Tests of the source itself: its folders and lists, what compilers and linters say, its scripts.
 
 if(NOT native_linux)
     return()
@@ -28,13 +28,13 @@ hewn_add_test(warnings posix COMMAND ${HEWN_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/wa
     ${PROJECT_BINARY_DIR}/compile_commands.json g++ clang++
     PROPERTIES PROCESSORS 2 COST 20)
 
-# scripts/lint.sh's tools. The first to run installs them all.
-foreach(tool clang-format cmake-lint shell ruff markdown github lines)
+# The linters of scripts/lint.sh. The first one to run installs them all.
+foreach(tool clang-format cmake-lint shell ruff markdown github lines comments)
     hewn_add_test(lint.${tool} posix COMMAND ${PROJECT_SOURCE_DIR}/scripts/lint.sh ${tool})
 endforeach()
 hewn_add_test(lint.clang-tidy long COMMAND ${PROJECT_SOURCE_DIR}/scripts/lint.sh clang-tidy)
 
-# The reference; an item of the public headers without a comment is an error.
+# The reference of the API. An item of the public headers without a comment is an error.
 hewn_find_tool(HEWN_DOXYGEN doxygen)
 hewn_add_test(doxygen posix COMMAND ${HEWN_DOXYGEN} ${PROJECT_BINARY_DIR}/Doxyfile
     PROPERTIES WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})

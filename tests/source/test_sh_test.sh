@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# test_sh_test.sh CTEST SOURCE WORK BUILD: what ./test.sh runs for which arguments, played with
-# programs that only note how they were called; and what its presets choose and how long a test may
-# take, asked of ctest in the build itself.
+# Checks what ./test.sh runs for which arguments, with programs in place of the real ones that only
+# note how they were called. It also asks ctest in the build what the presets choose and how long a
+# test may take.
+#
+#     test_sh_test.sh CTEST SOURCE WORK BUILD
 set -euo pipefail
 ctest=$1 source=$2 work=$3 build=$4
 failed=0
@@ -19,7 +21,7 @@ rm -rf "$work"
 mkdir -p "$work"/{scripts,bin}
 cp "$source/test.sh" "$work"
 cp "$source/scripts/stage.sh" "$work/scripts"
-# It notes its name and arguments; ctest fails, and Wine cannot be had.
+# `note` writes down its name and arguments. As ctest it fails, and as wine.sh it has no Wine.
 cat >"$work/bin/note" <<'END'
 #!/usr/bin/env bash
 echo "$(basename "$0") $*" >>"$CALLS"
@@ -34,7 +36,8 @@ for program in tune.sh scripts/{setup,cross,release,wine}.sh bin/{cmake,ctest}; 
 done
 export CALLS=$work/calls
 
-# played STATUS ARGUMENT...: the calls that test.sh makes are in $calls, what it prints in $output.
+# played STATUS ARGUMENT...: runs test.sh. Its calls are then in $calls, and what it prints is in
+# $output.
 played() {
     local status=0
     : >"$CALLS"
@@ -57,7 +60,7 @@ played 8 --all -R some
 check "--all begins as without it and goes on" $'setup.sh --all\ntune.sh --set-up\n'"$built"\
 $'\ncmake --build --preset default\ncross.sh linux-arm64\ncross.sh linux-x86\ncross.sh wasm32\n'\
 $'wine.sh \nrelease.sh --quick -B build-packages-quick\nctest --preset default -R some' "$calls"
-# What the README says that there is can be built.
+# All systems that the README names can be built.
 systems=$(sed -n '/^## Platforms/,/^## /s/^| \(`.*\)/\1/p' "$source/README.md" |
     grep -oE '`[a-z]+(-[a-z0-9_]+)+`' | tr -d '`' | sort)
 check "every other system of the README's" "$systems" \

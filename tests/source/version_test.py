@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
-"""version_test.py SOURCE VERSION: what names hewn's version to a user names this one: the examples'
-find_package, the names of packages and libraries in documents, the newest entry of CHANGELOG.md."""
+"""Checks that everything that names hewn's version to a user names this one: version_test.py SOURCE
+VERSION
+
+It looks at the examples' find_package, the names of packages and libraries in documents, and the
+newest entry of CHANGELOG.md."""
 import pathlib
 import re
 import sys
@@ -19,7 +22,7 @@ def texts(source):
 
 
 def named(source):
-    """Each version that a document or example names, with its place."""
+    """Yields each version that a document or an example names, with its place."""
     for path in texts(source):
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
             for groups in NAMES.findall(line):
@@ -31,7 +34,7 @@ def named(source):
 
 def main(source, version):
     found = list(named(source))
-    # A minor version, as find_package takes it, is this one as well.
+    # A minor version, as find_package accepts it, is right as well.
     wrong = [f"{place}: {name}, hewn is {version}" for place, name in found
              if name not in (version, version.rpartition(".")[0])]
     if not any(place.startswith("examples/add/") for place, _ in found):

@@ -1,9 +1,9 @@
-"""warnings_test.py COMPILE_COMMANDS GXX CLANGXX: the runtime's sources compile without a warning.
+"""Checks that the runtime's sources compile without a warning, which users who build hewn as a part
+of their project would see: warnings_test.py COMPILE_COMMANDS GXX CLANGXX
 
-Users who build hewn as a part of their project would see them. GCC compiles at -O2, because some
-of its warnings come from the optimizer; clang only reads the sources. A compiler that is not there
-is left out, but one must be there. The flags are those of the build, with the warnings of -Wall
--Wextra as errors."""
+GCC compiles at -O2, because some of its warnings come from the optimizer; clang only reads the
+sources. A compiler that is missing is left out, but there must be one. The flags are those of the
+build, with the warnings of -Wall -Wextra as errors."""
 
 import concurrent.futures
 import json
@@ -16,7 +16,7 @@ import sys
 
 
 def commands(path):
-    """The files and the flags with which the build compiles them."""
+    """Yields each file, and the flags with which the build compiles it."""
     for entry in json.loads(pathlib.Path(path).read_text(encoding="utf-8")):
         if "hewn_shipped_runtime.dir" not in entry["command"]:
             continue

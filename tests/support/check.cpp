@@ -1,3 +1,4 @@
+// Compares executions with the reference (check.h).
 #include "check.h"
 
 #include <cstring>
@@ -20,7 +21,8 @@ testing::AssertionResult check(Problem &problem, const hewn_compile_options &com
     std::vector<uint8_t> expected = before;
     evaluate_reference(problem, expected);
 
-    // One operator in six has its scales and zero points as constants, one in six any inputs.
+    // One problem in six has its scales and zero points as constants, and one in six any of its
+    // inputs.
     const size_t way = way_of(problem);
     const Constants constants =
         way / 6 % 2 ? Constants(problem, uint32_t(way / 12)) : Constants(problem);
@@ -32,7 +34,7 @@ testing::AssertionResult check(Problem &problem, const hewn_compile_options &com
     const Outcome compiled = compile(problem.description(), &options, op, device);
     if (compiled.status != HEWN_STATUS_OK)
         return testing::AssertionFailure() << "compile: " << compiled << "; " << describe(problem);
-    // A full variant name must be exactly what runs.
+    // If a variant's full name is forced, exactly that variant must run.
     if (options.variant && std::strstr(options.variant, "__") &&
         std::strcmp(options.variant, hewn_operator_variant(op.get())) != 0) {
         return testing::AssertionFailure()

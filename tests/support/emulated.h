@@ -1,4 +1,5 @@
-// Less of what takes long where a CPU, or a GPU, is emulated (../CMakeLists.txt).
+// Lets long tests do less where a CPU or a GPU is emulated, because everything is slow there.
+// ../CMakeLists.txt says where that is, by HEWN_TEST_EMULATED.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +8,15 @@
 
 namespace hewn_test {
 
-// Some fifty times slower.
+// Whether the machine is emulated, which is some fifty times slower.
 #if defined(HEWN_TEST_EMULATED)
 constexpr bool EMULATED = true;
 #else
 constexpr bool EMULATED = false;
 #endif
 
-// What is left out of a long sweep there: all but one in `n`, others each run.
+// Whether to leave out a step of a long sweep. On an emulated machine one step in `n` is kept, at
+// random, so that each run keeps others. On other machines every step is kept.
 inline bool left_out(Random &random, int64_t n) { return EMULATED && !random.one_in(n); }
 
 }  // namespace hewn_test

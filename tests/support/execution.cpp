@@ -1,3 +1,4 @@
+// Calls the library's functions and checks what they promise (execution.h).
 #include "execution.h"
 
 #include <gtest/gtest.h>
@@ -17,9 +18,9 @@ namespace hewn_test {
 
 namespace {
 
-// Whether a text is UTF-8 without control characters.
+// Whether a text is valid UTF-8 without control characters.
 bool is_printable(const std::string &text) {
-    constexpr uint32_t LEAST[] = {0, 0, 0x80, 0x800, 0x10000};  // of so many bytes
+    constexpr uint32_t LEAST[] = {0, 0, 0x80, 0x800, 0x10000};  // that needs this many bytes
     for (size_t i = 0; i < text.size();) {
         const uint8_t first = uint8_t(text[i]);
         const size_t bytes = first < 0x80   ? 1
@@ -148,9 +149,9 @@ hewn_device *device_for(const char *variant) {
 
 namespace {
 
-// The memory of a problem's tensors, sentinels and all, in a device's while it executes: in one
-// allocation, because a copy there or back takes a device longer than such a problem. Each lies as
-// the original does: with the same alignment.
+// Copies of tensors in a device's memory, with the sentinels around their elements, for one
+// execution. All are in one allocation, because a copy to the device or back takes longer than a
+// small problem. Each copy has the same alignment as its tensor.
 class DeviceCopies {
 public:
     DeviceCopies(hewn_device *device, std::vector<Tensor *> tensors)
@@ -180,6 +181,7 @@ public:
         return {sizeof(hewn_buffer_binding), memory_, offsets_[i] + tensor->offset,
                 tensor->bytes()};
     }
+    // Copies the device's memory back into all tensors.
     void read_back() {
         succeeds([&](hewn_error *error) {
             return hewn_read(device_, memory_, 0, image_.data(), image_.size(), error);
@@ -196,7 +198,7 @@ private:
         void *memory = nullptr;
         size_t bytes = 0;
     };
-    // One a device, kept: thousands of small problems share it.
+    // One for each device. It is kept, because thousands of small problems use it.
     static std::map<hewn_device *, Allocation> &allocations() {
         static std::map<hewn_device *, Allocation> allocations;
         return allocations;

@@ -1,4 +1,6 @@
-// Calls of the library, on the CPU and on devices, and how they ended.
+// Calls the library's functions, on the CPU and on GPUs, and says how each call ended. All calls
+// are also checked for what hewn.h promises of errors and result pointers. check.h builds on this
+// file: it compares results with the reference.
 #pragma once
 
 #include <hewn/hewn.h>
@@ -22,7 +24,7 @@ struct DestroyDevice {
 };
 using DevicePtr = std::unique_ptr<hewn_device, DestroyDevice>;
 
-// How a call ended.
+// How a call ended. The message is empty if it succeeded.
 struct Outcome {
     hewn_status status = HEWN_STATUS_OK;
     std::string message;
@@ -31,10 +33,10 @@ struct Outcome {
     }
 };
 
-// Runs call(context, &error). Also checks the contract of hewn_error: filled in by a failure,
-// untouched by a success.
+// Runs call(context, &error). Also checks the contract of hewn_error: a failure fills it in with
+// one line of UTF-8, and a success leaves it untouched.
 Outcome outcome_of(hewn_status (*call)(const void *context, hewn_error *), const void *context);
-// The same of a lambda.
+// Runs call(&error), a lambda, in the same way.
 template<class Call>
 Outcome outcome_of(const Call &call) {
     return outcome_of(
@@ -44,28 +46,32 @@ Outcome outcome_of(const Call &call) {
         &call);
 }
 
-// What a result pointer holds before a call, which one that fails leaves there. Never dereferenced.
+// The value of a result pointer before a call. A call that fails must leave it there. It is never
+// dereferenced.
 template<class T>
 T *untouched() {
     static char somewhere;
     return reinterpret_cast<T *>(&somewhere);
 }
 
+// Options for the newest feature level, without an executor and constants. A null `variant` forces
+// none, and 0 threads are no limit.
 hewn_compile_options compile_options(const char *variant = nullptr, int32_t max_threads = 0);
 
-// Some of a problem's inputs as constants.
+// Some of a problem's inputs, to be given to compile as constants.
 struct Constants {
     std::vector<hewn_buffer_binding> bindings;  // one for each input
-    uint32_t mask = 0;                          // a bit for each that is a constant
+    uint32_t mask = 0;                          // a bit for each input that is a constant
 
-    // Of the inputs that `chosen` has a bit for, those that are present.
+    // Makes constants of the inputs for which `chosen` has a bit, if they are present.
     Constants(const Problem &problem, uint32_t chosen);
-    // Its scales and zero points.
+    // Makes constants of the problem's scales and zero points.
     explicit Constants(const Problem &problem);
-    // Valid while this object lives.
+    // The options with these constants. They are valid while this object lives.
     hewn_compile_options added_to(hewn_compile_options options) const;
 };
 
+// Compiles for a device (null: the CPU). After a failure `op` is null.
 Outcome compile(const Description &description, const hewn_compile_options *options,
                 OperatorPtr &op, hewn_device *device = nullptr);
 
@@ -74,24 +80,28 @@ struct DestroyBoundOperator {
 };
 using BoundOperatorPtr = std::unique_ptr<hewn_bound_operator, DestroyBoundOperator>;
 
+// Calls hewn_bind. After a failure `bound` is null.
 Outcome bind_operator(const hewn_operator *op, const hewn_buffer_binding *inputs,
                       uint32_t input_count, const hewn_buffer_binding *outputs,
                       uint32_t output_count, const hewn_execute_options *options,
                       BoundOperatorPtr &bound);
 
-// A device of the kind that a target or variant is for, opened once; null for the CPU.
+// The device that a target or variant is for, opened once; null for the CPU. Throws if the device
+// cannot be opened.
 hewn_device *device_for(const char *variant);
 
-// A number that a problem's layout alone decides, so that a test picked by a filter goes the ways
-// that it went in the whole run.
+// A number that depends only on how a problem's tensors lie in memory. Functions that test one of
+// several ways choose by it, so that a test which a filter picks goes the same ways as in the whole
+// run.
 size_t way_of(const Problem &problem);
 
-// By hewn_execute, or by hewn_bind and hewn_run: as way_of() is even or odd. On a device the
-// tensors are in its memory while it executes. Bit i of `constants`: input i was given at compile.
+// Executes a problem: by hewn_execute if way_of() is even, by hewn_bind and hewn_run if it is odd.
+// For a device, the tensors are copied to its memory and back. If bit i of `constants` is set,
+// input i was given at compile, and is not bound.
 Outcome execute(const hewn_operator *op, Problem &problem,
                 const hewn_execute_options *options = nullptr, hewn_device *device = nullptr,
                 uint32_t constants = 0);
-// The same of tensors in the operator's order, by hewn_bind and hewn_run if `binds`.
+// Executes tensors in the operator's order, by hewn_bind and hewn_run if `binds`.
 Outcome execute(const hewn_operator *op, bool binds, const std::vector<Tensor *> &inputs,
                 const std::vector<Tensor *> &outputs, const hewn_execute_options *options = nullptr,
                 hewn_device *device = nullptr, uint32_t constants = 0);

@@ -1,3 +1,4 @@
+// The executors of executors.h that need no threads.
 #include "executors.h"
 
 namespace hewn_test {

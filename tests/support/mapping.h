@@ -1,4 +1,6 @@
-// Memory straight from mmap, for tests of where the kernels read and write. POSIX.
+// Memory from mmap, for tests of which addresses kernels read and write, and functions that say how
+// much memory is available or in use. Only for POSIX systems; the last two functions read Linux's
+// /proc.
 #pragma once
 
 #include <sys/mman.h>
@@ -12,9 +14,11 @@
 
 namespace hewn_test {
 
+// Private memory of this process, which is given back by the destructor.
 class Mapping {
 public:
-    // `bytes` of zeros. Pages that are only read, or never touched, cost no memory.
+    // `bytes` bytes of zeros. Pages that are only read, or never touched, take no memory. Throws if
+    // there are not enough addresses.
     explicit Mapping(uint64_t bytes, int protection = PROT_READ | PROT_WRITE) : bytes_(bytes) {
         void *memory =
             mmap(nullptr, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -36,7 +40,8 @@ private:
     uint64_t bytes_;
 };
 
-// Pages between two that fault: reading or writing a byte outside is caught by the machine itself.
+// Memory between two guard pages. An access to a guard page faults, so that the machine itself
+// catches reading or writing a byte outside the memory.
 class GuardedPages {
 public:
     explicit GuardedPages(size_t capacity)
@@ -46,7 +51,7 @@ public:
         if (mprotect(mapping_.data() + page_, capacity_, PROT_READ | PROT_WRITE) != 0)
             throw std::runtime_error("mprotect failed");
     }
-    // `bytes` bytes that begin right after the first guard, or end right before the last.
+    // `bytes` bytes that begin right after the first guard page, or end right before the last one.
     uint8_t *first(size_t) const { return mapping_.data() + page_; }
     uint8_t *last(size_t bytes) const { return mapping_.data() + page_ + capacity_ - bytes; }
 
@@ -55,7 +60,7 @@ private:
     Mapping mapping_;
 };
 
-// What the system can give without swapping.
+// The bytes of memory that the system can give without swapping; 0 if it does not tell.
 inline uint64_t available_memory() {
     unsigned long long kib = 0;
     if (std::FILE *file = std::fopen("/proc/meminfo", "r")) {
@@ -67,7 +72,7 @@ inline uint64_t available_memory() {
     return uint64_t(kib) << 10;
 }
 
-// What this program has in memory.
+// The bytes of memory that this program uses; 0 if the system does not tell.
 inline uint64_t resident_memory() {
     unsigned long long pages = 0;
     if (std::FILE *file = std::fopen("/proc/self/statm", "r")) {

@@ -1,5 +1,6 @@
-// Runs a program for WASI in Node.js: run-wasi.mjs PROGRAM ARGUMENT... Its exit status is the
-// program's; one that ends itself has 134, as by abort().
+// Runs a program for WASI in Node.js: run-wasi.mjs PROGRAM ARGUMENT... ctest runs the programs of
+// builds for WebAssembly by it. The exit status is the program's, or 134, as after abort(), if the
+// program traps.
 import {readFile} from 'node:fs/promises';
 import {WASI} from 'node:wasi';
 

@@ -1,3 +1,4 @@
+// Asks the library which targets and variants it has, and which of them this machine can run.
 #include "runnable.h"
 
 #include <algorithm>
@@ -49,7 +50,8 @@ std::vector<Variant> runnable_dynamic_variants() {
 }
 
 const std::vector<std::string> &runnable_signatures(const std::string &operator_name) {
-    // Telling takes longer than most problems, of which some tests make thousands.
+    // The answer is kept, because finding it takes longer than most problems, and some tests make
+    // thousands of problems.
     static const std::map<std::string, std::vector<std::string>> all = [] {
         std::map<std::string, std::vector<std::string>> found;
         for (const OperatorFacts &op : all_operators()) found[op.name];

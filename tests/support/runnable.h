@@ -1,4 +1,5 @@
-// What of this build runs on this machine, as the library says.
+// Lists of the targets, variants and signatures of this build that this machine can run, as the
+// library says.
 #pragma once
 
 #include <hewn/hewn.h>
@@ -11,18 +12,23 @@
 
 namespace hewn_test {
 
+// The library's entry for a variant. Nothing if it lists none of that name.
 std::optional<hewn_variant_info> find_variant(const std::string &name);
 
+// All targets of this build, in ascending priority.
 std::vector<hewn_target_info> targets();
 
-// Of `signature`, one name for each target that this machine's CPU can run and that holds it.
+// The names of an operator's variants for `signature`: one for each target that this machine's CPU
+// can run and that has the kernel.
 std::vector<std::string> runnable_variants(const std::string &operator_name,
                                            const std::string &signature);
 
-// Those of DYNAMIC_QUANTIZE_LINEAR, which is not element-wise: no other list here has them.
+// The variants of DYNAMIC_QUANTIZE_LINEAR that this machine's CPU can run. The operator is not
+// element-wise, and no other list here has its variants.
 std::vector<Variant> runnable_dynamic_variants();
 
-// Of an operator, the signatures that have such a name, in the order of variants.inc.
+// The signatures of an operator for which runnable_variants() has a name, in the order of
+// variants.inc.
 const std::vector<std::string> &runnable_signatures(const std::string &operator_name);
 
 }  // namespace hewn_test

@@ -1,3 +1,5 @@
+// The executor of executors.h that starts threads. Builds for WebAssembly, which has no threads,
+// leave this file out.
 #include <algorithm>
 #include <atomic>
 #include <thread>

@@ -1,3 +1,4 @@
+// Checks that the library lists a test's variant, and skips the test if the machine cannot run it.
 #include "variant_fixture.h"
 
 #include "runnable.h"

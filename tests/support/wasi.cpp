@@ -1,5 +1,6 @@
-// What programs of tests have on WebAssembly: main(), which the linker takes from no archive, and
-// that nothing can be thrown. Who throws ends.
+// Linked into each test program for WebAssembly. main() is here, because the linker does not take
+// it from an archive such as GoogleTest's. Nothing can be thrown on WebAssembly: these functions
+// end a program that tries.
 #include <gtest/gtest.h>
 
 #include <cstdio>

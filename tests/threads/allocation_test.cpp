@@ -1,6 +1,7 @@
-// Execute allocates nothing and takes no lock, shown by counting: this program's malloc family,
-// mmap and pthread locks are its own, and so are the allocation, lock and thread pool of the
-// library's private Halide runtime (see CMakeLists.txt). Linux.
+// Tests that execute allocates nothing and takes no lock, by counting. This program has its own
+// malloc family, mmap and pthread locks. The linker also sends it the allocations and the calls of
+// the thread pool of the library's private Halide runtime (--wrap in threads.cmake). Only for
+// Linux.
 #include <gtest/gtest.h>
 
 #include <dlfcn.h>
@@ -97,14 +98,15 @@ int pthread_once(pthread_once_t *once, void (*init)()) {
     return count(locks), real(once, init);
 }
 
-// A machine of more CPUs than glibc's cpu_set_t has bits, which the kernel, while this is tested,
-// refuses to fill.
+// If many_cpus is set, the machine has more CPUs than glibc's cpu_set_t has bits: the system
+// refuses to fill it.
 int sched_getaffinity(pid_t process, size_t bytes, cpu_set_t *set) noexcept {
     static const auto real = next<int(pid_t, size_t, cpu_set_t *)>("sched_getaffinity");
     if (!many_cpus) return real(process, bytes, set);
     errno = EINVAL;
     return -1;
 }
+// There are four CPUs, whatever the machine has.
 long sysconf(int name) noexcept {
     static const auto real = next<long(int)>("sysconf");
     return name == _SC_NPROCESSORS_ONLN ? 4 : real(name);
@@ -139,7 +141,7 @@ Counts counts_of(Call &&call) {
     return {allocations, locks, pool_calls};
 }
 
-// The counters count.
+// The counters themselves work.
 TEST(Counters, Work) {
     EXPECT_EQ(counts_of([] {}).allocations, 0);
     void *volatile memory = nullptr;
@@ -159,7 +161,7 @@ TEST(Counters, Work) {
     munmap(memory, 4096);
     std::mutex mutex;
     EXPECT_EQ(counts_of([&] { const std::lock_guard lock(mutex); }).locks, 1);
-    // Compiling allocates: the library's calls arrive here.
+    // Compiling allocates, and the library's calls arrive here.
     const int64_t size = 4;
     const hewn_tensor_desc tensor{sizeof tensor, HEWN_DATA_TYPE_FLOAT32, 1, &size, nullptr,
                                   nullptr};
@@ -173,7 +175,8 @@ TEST(Counters, Work) {
 
 class AllocationTest : public VariantTest {};
 
-// Direct rows, scratch blocks, per axis, in place; serial, and on the user's parallel_for.
+// Rows in place, scratch memory, parameters per axis, ADD in place; on one thread, and by the
+// user's parallel_for.
 TEST_P(AllocationTest, ExecuteAllocatesAndLocksNothing) {
     const Variant &variant = GetParam();
     Random random = this->random();
@@ -205,7 +208,7 @@ TEST_P(AllocationTest, ExecuteAllocatesAndLocksNothing) {
             const hewn_buffer_binding output = problem.output.binding();
             problem.output.memory = before;
             hewn_status status = -1;
-            // The very first call, before anything could have been set up.
+            // This is the very first call, before anything could have been set up.
             const Counts counts = counts_of([&] {
                 status = hewn_execute(op.get(), bindings.data(), uint32_t(bindings.size()), &output,
                                       1, nullptr, nullptr);
@@ -230,7 +233,7 @@ TEST_P(AllocationTest, ExecuteAllocatesAndLocksNothing) {
 
 INSTANTIATE_TEST_SUITE_P(, AllocationTest, testing::ValuesIn(built_variants()), variant_name);
 
-// The most of a thread's stack that `call` takes, what the thread itself does included.
+// The most bytes of a thread's stack that `call` takes, with what the thread itself takes.
 size_t stack_of(const std::function<void()> &call) {
     constexpr size_t BYTES = 1 << 20;
     constexpr unsigned char PAINT = 0xa5;
@@ -255,7 +258,8 @@ size_t stack_of(const std::function<void()> &call) {
     return BYTES - unused;
 }
 
-// What hewn.h says of a thread's stack, in KiB: scratch blocks 92, rows of scales 33 more.
+// The limits that hewn.h gives for a thread's stack: 92 KiB for scratch memory, 33 KiB more for
+// rows of scales.
 TEST_P(AllocationTest, StackIsBounded) {
     const Variant &variant = GetParam();
     Random random = this->random();
@@ -295,8 +299,8 @@ TEST_P(AllocationTest, StackIsBounded) {
     }
 }
 
-// Both passes of DYNAMIC_QUANTIZE_LINEAR: in one slice and in many, where the input lies and
-// through scratch memory.
+// Both passes of DYNAMIC_QUANTIZE_LINEAR over its input: in one slice and in many, with the input
+// in place and through scratch memory.
 TEST(Allocation, DynamicQuantization) {
     Random random("Allocation.DynamicQuantization");
     for (const Variant &variant : runnable_dynamic_variants()) {
@@ -306,7 +310,7 @@ TEST(Allocation, DynamicQuantization) {
         Dynamic strided(Tensor(types[0], {700, 500}, {3000, 3}), Tensor(types[1], {700, 500}));
         for (Dynamic *problem : {&small, &large, &transposed, &strided}) {
             fill_normal(problem->input, random);
-            const Images expected = truth(*problem);
+            const Images expected = expected_output(*problem);
             for (const bool serial : {true, false}) {
                 hewn_compile_options options =
                     compile_options(variant.name.c_str(), serial ? 1 : 0);
@@ -331,7 +335,7 @@ TEST(Allocation, DynamicQuantization) {
     }
 }
 
-// A refused execute does not either.
+// An execute that is refused allocates and locks nothing either.
 TEST(Allocation, RefusedExecute) {
     const int64_t size = 4;
     const hewn_tensor_desc tensor{sizeof tensor, HEWN_DATA_TYPE_FLOAT32, 1, &size, nullptr,
@@ -354,7 +358,7 @@ TEST(Allocation, RefusedExecute) {
     EXPECT_EQ(counts.locks, 0);
 }
 
-// Only work for the pool reaches the pool.
+// Only large work reaches the pool.
 TEST(Allocation, PoolIsUsedForLargeWorkOnly) {
     Random random("Allocation.Pool");
     for (const auto &[size, calls] :
@@ -375,7 +379,7 @@ TEST(Allocation, PoolIsUsedForLargeWorkOnly) {
     hewn_shutdown();
 }
 
-// An operator that is compiled where one CPU may be used keeps to its caller.
+// An operator that is compiled by a thread with a single CPU runs only on its caller.
 TEST(Cpus, OfTheThreadThatCompiles) {
     cpu_set_t all, one;
     ASSERT_EQ(sched_getaffinity(0, sizeof all, &all), 0);
@@ -395,7 +399,7 @@ TEST(Cpus, OfTheThreadThatCompiles) {
         0);
 }
 
-// An affinity mask that cannot be had is no reason for one thread.
+// If the affinity mask cannot be read, the operator is not limited to one thread.
 TEST(Cpus, MoreThanAMaskHolds) {
     Random random("Allocation.Cpus");
     Problem problem = make_problem(HEWN_OPERATOR_ADD, operand_types(HEWN_OPERATOR_ADD, "f32"),

@@ -1,8 +1,8 @@
-/* Threads and memory that cannot be had when the library's pool starts: results are right all the
- * same, nothing crashes in hewn_shutdown or at exit, nothing is left, and once there is enough
- * again the pool has all its threads. Each case is a process, in which one call fails or all from
- * one on. The linker's --wrap sends the library's calls here; C, so that musl's compiler takes it
- * as well. */
+/* Tests what happens if there is no memory or no thread when the library's pool starts. Results are
+ * right all the same, nothing crashes in hewn_shutdown or at exit, nothing is left, and once there
+ * is enough again, the pool has all its threads. Each case is a process, in which one call fails,
+ * or all from one on. The linker's --wrap sends the library's calls here. The program is in C, so
+ * that musl's compiler takes it as well. */
 #include <hewn/hewn.h>
 
 #include <errno.h>
@@ -51,7 +51,7 @@ int __real_pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*ch
 int __wrap_pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void)) {
     int code;
     if (fails(MEMORY)) return ENOMEM;
-    in_libc = 1; /* which keeps its memory */
+    in_libc = 1; /* it keeps its memory */
     code = __real_pthread_atfork(prepare, parent, child);
     return in_libc = 0, code;
 }
@@ -70,8 +70,9 @@ int __wrap_pthread_join(pthread_t thread, void **result) {
 long __real_sysconf(int name);
 long __wrap_sysconf(int name) { return name == _SC_NPROCESSORS_ONLN ? CPUS : __real_sysconf(name); }
 
-#if !defined(__GLIBC__) /* of which Ubuntu's g++ has the library call these in the place of \
-                           snprintf, memset and others */
+/* Compiled by Ubuntu's g++, the library calls these functions of glibc instead of snprintf, memset
+ * and others. Other C libraries do not have them. */
+#if !defined(__GLIBC__)
 void *__memset_chk(void *to, int byte, size_t size, size_t room) {
     return (void)room, memset(to, byte, size);
 }
@@ -103,7 +104,7 @@ static void expect(int fulfilled, const char *what) {
     _exit(1);
 }
 
-/* After all other destructors, the library's among them. */
+/* Runs after all other destructors, the library's among them. */
 __attribute__((destructor(101))) static void nothing_is_left(void) {
     expect(blocks == 0, "memory was not given back");
     expect(created == joined, "threads were not joined");
@@ -129,6 +130,8 @@ static void execute(hewn_operator *op) {
     for (i = 0; i < ELEMENTS; i++) expect(sum[i] == 3 * i, "a wrong result");
 }
 
+/* Runs one case and returns its exit status: 0 if a call failed in it, NO_FAILURE if there are too
+ * few calls. A case that goes wrong ends the process with 1. */
 static int run(int shuts_down) {
     hewn_operator *op = NULL;
     int started, threads;
@@ -158,7 +161,7 @@ static int run(int shuts_down) {
     return refused > 0 || threads == 0 ? 0 : NO_FAILURE;
 }
 
-/* The exit status of a process in which calls `first` to `last` fail. */
+/* The exit status of a process in which the calls `first` to `last` of a kind fail. */
 static int status_of(enum kind kind, int first, int last, int shuts_down) {
     int status = 0;
     pid_t child;

@@ -1,5 +1,5 @@
-// fork after the library has used threads: the child executes again, on its own thread, and exits
-// as any program. POSIX.
+// Tests fork after the library has used threads: the child can execute again, on its own thread,
+// and exits like any program. Only for POSIX systems.
 #include <gtest/gtest.h>
 
 #include <signal.h>
@@ -19,7 +19,7 @@
 namespace hewn_test {
 namespace {
 
-// The child's exit code, or -1 if it did not exit within five minutes by itself.
+// The child's exit code, or -1 if it did not exit by itself within five minutes.
 int exit_code(pid_t child) {
     for (int i = 0; i < 30000; i++) {
         int status = 0;
@@ -51,9 +51,9 @@ protected:
     }
     template<class Body>
     int in_child(Body &&body) {
-        std::fflush(nullptr);  // or the child would print what is buffered once more
+        std::fflush(nullptr);  // otherwise the child would print buffered text again
         const pid_t child = fork();
-        // exit, not _exit: exit handlers and destructors run, the library's among them.
+        // exit and not _exit, so that exit handlers and destructors run, the library's among them.
         if (child == 0) std::exit(body() ? 0 : 1);
         return exit_code(child);
     }
@@ -100,7 +100,7 @@ TEST_F(ForkTest, BeforeThePoolEverRan) {
     EXPECT_TRUE(run());
 }
 
-// Forked at any moment of other threads' executions, when the pool's locks may be held.
+// Forks at any moment while other threads execute, so that the pool's locks may be held.
 TEST_F(ForkTest, WhileOtherThreadsExecute) {
     Random random("Fork.While");
     Problem other = make_problem(HEWN_OPERATOR_ADD, operand_types(HEWN_OPERATOR_ADD, "f32"),

@@ -1,4 +1,5 @@
-// Many of what programs have few: operators alive, operators compiled, threads' worth of slices.
+// Tests with numbers that few programs reach: 100,000 operators that are alive, a million that are
+// compiled, slices for 1000 threads. Memory must not grow, and results must be right.
 #include <hewn/hewn.h>
 
 #include <gtest/gtest.h>
@@ -21,7 +22,7 @@
 namespace hewn_test {
 namespace {
 
-// One problem of each operator that runs here, dense with scalar parameters.
+// A problem of each operator that runs here, with contiguous tensors and scalar parameters.
 std::vector<Problem> one_of_each(int64_t elements) {
     Random random("Scale");
     std::vector<Problem> problems;
@@ -35,7 +36,7 @@ std::vector<Problem> one_of_each(int64_t elements) {
     return problems;
 }
 
-// Memory hooks that count.
+// Memory hooks that count the bytes in use.
 struct Memory {
     std::map<void *, size_t> live;
     size_t bytes = 0;
@@ -56,7 +57,7 @@ struct Memory {
     }
 };
 
-// They take little, and all of it is given back.
+// Operators take little memory, and all of it is given back.
 TEST(Scale, OperatorsAlive) {
     constexpr int COUNT = 100'000;
     Memory memory;
@@ -83,7 +84,8 @@ TEST(Scale, OperatorsAlive) {
     EXPECT_TRUE(memory.live.empty());
 }
 
-// A million, one after the other. The system's own memory is what may not grow.
+// A million operators are compiled, one after the other. The memory that the process has from the
+// system must not grow.
 TEST(Scale, MillionCompiles) {
     const int COUNT = EMULATED ? 20'000 : 1'000'000;
     const std::vector<Problem> problems = one_of_each(1000);
@@ -99,12 +101,13 @@ TEST(Scale, MillionCompiles) {
     }
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     std::printf("%.1f million a minute\n", COUNT / seconds.count() * 60 / 1e6);
-    if (!EMULATED) {  // else it is the emulator's
+    if (!EMULATED) {  // under emulation it is the emulator's memory
         EXPECT_LE(resident_memory(), before + (1 << 20));
     }
 }
 
-// More CPUs than are here, by an executor: no more slices than asked for, each of the same result.
+// An executor for more CPUs than there are here: no more slices than it asks for, and the same
+// results.
 TEST(Scale, Slices) {
     for (Problem &problem : one_of_each(int64_t(1) << 21)) {
         for (const int32_t most : {1, 2, 64, 1000}) {

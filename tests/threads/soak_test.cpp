@@ -1,5 +1,5 @@
-// Mixed work for as long as asked: nothing wrong, and memory that does not grow. 3 seconds, or
-// HEWN_SOAK_MINUTES. POSIX.
+// Does mixed work for as long as asked: 3 seconds, or HEWN_SOAK_MINUTES. No result may be wrong,
+// and memory must not grow. Only for Linux.
 #include <gtest/gtest.h>
 
 #include <malloc.h>
@@ -33,7 +33,7 @@ double soak_seconds() {
     return minutes ? 60 * std::atof(minutes) : 3;
 }
 
-// A kernel that runs here, on a layout of any kind.
+// A problem of any kernel that runs here, with any layout.
 Problem any_problem(Random &random, int64_t most_elements) {
     const OperatorFacts &op = random.pick(all_operators());
     const std::vector<std::string> &signatures = runnable_signatures(op.name);
@@ -44,17 +44,18 @@ Problem any_problem(Random &random, int64_t most_elements) {
     return problem;
 }
 
-// What one thread does again and again: operators of a moment, and those that it keeps for long.
+// The work of one thread. It compiles, checks and destroys operators, and keeps some of them for
+// long.
 class Worker {
 public:
     explicit Worker(int number) : random_("Soak" + std::to_string(number)), kept_(20) {
         for (OperatorPtr &op : kept_) replace(op);
     }
-    // Until `end`; the number of results that are wrong.
+    // Works until `end`, and returns the number of results that are wrong.
     int64_t work(Clock::time_point end) {
         int64_t wrong = 0;
         for (; Clock::now() < end; done_++) {
-            // One in 64 may be large enough for threads.
+            // One problem in 64 may be large enough for several threads.
             Problem problem = any_problem(random_, random_.one_in(64) ? 1 << 20 : FEW);
             hewn_compile_options options = compile_options(nullptr, int32_t(random_.integer(0, 4)));
             if (random_.one_in(4)) options.parallel_for = on_std_threads;
@@ -79,7 +80,8 @@ private:
     }
 };
 
-// All workers at once until `end`, and the pool with them.
+// Runs all workers at once until `end`, and then shuts the pool down. Returns the number of results
+// that are wrong.
 int64_t work_together(std::vector<Worker> &workers, Clock::time_point end) {
     std::atomic<int64_t> wrong{0};
     std::vector<std::thread> threads;
@@ -90,7 +92,7 @@ int64_t work_together(std::vector<Worker> &workers, Clock::time_point end) {
 }
 
 TEST(Soak, MixedWork) {
-    // Else glibc keeps more and more of what was free for a while.
+    // Without this, glibc keeps more and more memory that was free for a while.
     mallopt(M_MMAP_THRESHOLD, 128 << 10);
     const Clock::time_point start = Clock::now();
     const std::chrono::duration<double> all(soak_seconds());
@@ -100,7 +102,7 @@ TEST(Soak, MixedWork) {
     for (int round = 1; round <= ROUNDS; round++) {
         const auto end = start + std::chrono::duration_cast<Clock::duration>(all * round / ROUNDS);
         ASSERT_EQ(work_together(workers, end), 0) << "HEWN_SEED repeats the problems";
-        malloc_trim(0);  // what is free is not used
+        malloc_trim(0);  // free memory does not count
         last = resident_memory();
         if (round <= ROUNDS / 2) settled = std::max(settled, last);
         int64_t done = 0;
@@ -109,7 +111,7 @@ TEST(Soak, MixedWork) {
                     std::chrono::duration<double>(Clock::now() - start).count(), (long long)done,
                     double(last) / (1 << 20));
     }
-    if (!EMULATED) {  // else it is the emulator's
+    if (!EMULATED) {  // under emulation it is the emulator's memory
         EXPECT_LE(last, settled + (4 << 20));
     }
 }

@@ -1,9 +1,11 @@
-// A program built with ThreadSanitizer that uses the libraries as they are built for users, without
-// it:
-//     thread_sanitizer_test clean     threads that execute on the pool at the same time: no report
-//     thread_sanitizer_test cuda      threads that launch at the same time, with the driver of
-//     fake_cuda.c: no report thread_sanitizer_test race      the same, and two of them count
-//     without a lock: a report of that
+// A program that is built with ThreadSanitizer and uses the libraries as they are built for users,
+// without it. The argument says what it does, and what ThreadSanitizer must report:
+//
+//     thread_sanitizer_test clean   Threads execute on the pool at the same time: no report.
+//     thread_sanitizer_test cuda    Threads launch at the same time, with the driver of
+//                                   fake_cuda.c: no report.
+//     thread_sanitizer_test race    Like clean, but two of the threads count without a lock: a
+//                                   report of that.
 #include <hewn/hewn.hpp>
 
 #include <algorithm>
@@ -25,11 +27,11 @@ hewn::Operator compile_add(const std::vector<int64_t> &strides) {
     const hewn::TensorDesc dense = {hewn::DataType::INT32, {1024, 128}},
                            a = {hewn::DataType::INT32, {1024, 128}, strides};
     hewn::CompileOptions options;
-    options.max_threads = 8;  // a number: this may be a single CPU
+    options.max_threads = 8;  // a number, because there may be a single CPU
     return hewn::compile(hewn::AddDesc{a, dense, dense}, options);
 }
 
-// Executes with memory of its own, which it writes before each time and reads after it.
+// Executes this many times, with memory of its own that it writes before and reads after each time.
 void execute_often(const hewn::Operator &add, int times) {
     std::vector<int32_t> a(1024 * 128), b(a.size()), sum(a.size());
     for (int i = 0; i < times; i++) {
@@ -78,7 +80,7 @@ int main(int argc, char **argv) {
     const auto is = [&](const char *mode) { return argc > 1 && std::strcmp(argv[1], mode) == 0; };
     const bool race = is("race");
     if (is("cuda")) return launch(), wrong != 0;
-    for (int i = 0; i < 2; i++) {  // the pool starts and ends as well
+    for (int i = 0; i < 2; i++) {  // so that the pool starts and ends as well
         run(race);
         hewn_shutdown();
     }

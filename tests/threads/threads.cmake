@@ -1,18 +1,19 @@
-# Executions on several threads, and what these may not do: allocate, lock, outlive a fork.
-# threads_test.cpp, of the executors, is one of hewn_tests.
+# Tests of executions on several threads, and of what executions must not do: allocate, lock, or
+# fail after a fork. threads_test.cpp, which tests the executors, is a part of hewn_tests.
 
 if(NOT CMAKE_SYSTEM_NAME STREQUAL "Linux")
     return()
 endif()
 
-if(NOT HEWN_SANITIZED)  # which has the allocator and the locks to itself
+# A sanitizer replaces the allocator and the locks itself.
+if(NOT HEWN_SANITIZED)
     hewn_test_program(hewn_allocation_tests hewn::hewn_static threads/allocation_test.cpp)
     target_link_libraries(hewn_allocation_tests PRIVATE ${CMAKE_DL_LIBS})
     target_link_options(hewn_allocation_tests PRIVATE -Wl,--wrap=hewnrt_halide_malloc
         -Wl,--wrap=hewnrt_halide_do_par_for)
     hewn_add_test(allocation posix quick COMMAND hewn_allocation_tests --gtest_brief=1 PROPERTIES COST 60)
 
-    # A sanitizer does not survive a fork with threads.
+    # A sanitizer does not survive a fork of a program with threads.
     hewn_test_program(hewn_fork_tests hewn::hewn_static threads/fork_test.cpp)
     hewn_add_test(fork posix COMMAND hewn_fork_tests --gtest_brief=1)
 endif()
@@ -24,8 +25,8 @@ hewn_add_test(soak posix long COMMAND hewn_scale_tests --gtest_filter=Soak.*
 
 # ---- Memory and threads that the pool cannot have ----
 
-# With musl as well, the C library of other systems, where a thread that was not had is met
-# differently.
+# The test is also built with musl, the C library of other systems, which copes in another way with
+# a thread that could not be created.
 set(wrapped malloc posix_memalign free pthread_atfork pthread_create pthread_join sysconf)
 list(TRANSFORM wrapped PREPEND -Wl,--wrap=)
 add_executable(hewn_failing_threads_test threads/failing_threads_test.c)
@@ -44,13 +45,13 @@ if(NOT CMAKE_CROSSCOMPILING AND NOT HEWN_SANITIZED)
                 ${wrapped} -o ${program}
         DEPENDS threads/failing_threads_test.c hewn_static VERBATIM
         COMMENT "failing_threads with musl")
-    if(EXISTS ${HEWN_MUSL_GCC})  # else only the test fails
+    if(EXISTS ${HEWN_MUSL_GCC})  # without it only the test fails
         add_custom_target(hewn_failing_threads_musl ALL DEPENDS ${program})
     endif()
     hewn_add_test(failing_threads.musl posix COMMAND ${program})
 endif()
 
-# ---- A program with ThreadSanitizer, which GCC brings along, beside each of the libraries ----
+# ---- A program with ThreadSanitizer, which is a part of GCC, with each of the libraries ----
 
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_CROSSCOMPILING AND NOT HEWN_SANITIZED)
     foreach(library hewn_static hewn)

@@ -1,5 +1,6 @@
-// Slices on threads: the library's pool, the user's parallel_for, many callers at once. The result
-// is the serial one.
+// Tests of executions on several threads: on the library's pool, by the user's parallel_for, and by
+// many callers at once. The result must be that of one thread. On Linux also tests which CPUs the
+// pool uses, and how it starts and ends.
 #include <hewn/hewn.hpp>
 
 #include <gtest/gtest.h>
@@ -29,8 +30,8 @@
 namespace hewn_test {
 namespace {
 
-// Work of many slices for each operator: dense, and of another signature per axis and through
-// scratch blocks.
+// Work of many slices for each operator: with contiguous tensors and, for another signature, with
+// parameters per row and transposed inputs, which go through scratch memory.
 std::vector<Problem> large_problems(const std::string &purpose) {
     Random random(purpose);
     std::vector<Problem> problems;
@@ -77,15 +78,16 @@ TEST(Threads, UsersParallelFor) {
         EXPECT_TRUE(check(problem, with_executor(on_std_threads))) << "std::thread";
         EXPECT_TRUE(check(problem, with_executor(in_reverse))) << "reverse order";
         Counting counting;
-        EXPECT_TRUE(check(problem, with_executor(Counting::parallel_for, &counting,
-                                                 8)));  // a number: this may be a single CPU
+        // The limit is a number, because there may be a single CPU.
+        EXPECT_TRUE(check(problem, with_executor(Counting::parallel_for, &counting, 8)));
         EXPECT_EQ(counting.calls, 1) << "large work goes to the executor once";
         EXPECT_GT(counting.slices, 1);
     }
 }
 
 #if defined(__linux__)
-// The thread that compiles may have one CPU alone: the user's executor has what it has.
+// A thread that compiles may be restricted to one CPU. The user's executor is not: it has its own
+// threads.
 TEST(Threads, UsersParallelForOfAPinnedCompiler) {
     cpu_set_t all, one;
     CPU_ZERO(&all);
@@ -108,7 +110,7 @@ TEST(Threads, UsersParallelForOfAPinnedCompiler) {
     }
 }
 
-// The process's threads but this one.
+// The process's threads, without this one.
 std::vector<pid_t> other_threads() {
     std::vector<pid_t> threads;
     for (const auto &entry : std::filesystem::directory_iterator("/proc/self/task")) {
@@ -118,16 +120,16 @@ std::vector<pid_t> other_threads() {
     return threads;
 }
 
-// The number of them once it is at most `count`, or has not become that: of a thread that was
-// joined the system may tell for a while.
+// Waits until there are at most `count` other threads, for a second at most, and returns their
+// number. The system may list a thread for a while after it was joined.
 size_t other_threads_down_to(size_t count) {
     for (int i = 0; i < 200 && other_threads().size() > count; i++)
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
     return other_threads().size();
 }
 
-// Threads of the pool that wait for the caller's CPU move to another one that the caller may use,
-// and the caller's own CPUs stay.
+// Threads of the pool that wait for the caller's CPU move to another one that the caller may use.
+// The CPUs that the caller itself may use stay the same.
 TEST(Threads, PoolLeavesTheCallersCpu) {
     cpu_set_t all;
     CPU_ZERO(&all);
@@ -136,10 +138,11 @@ TEST(Threads, PoolLeavesTheCallersCpu) {
     std::vector<Problem> problems = large_problems("Threads.PoolLeavesTheCallersCpu");
     if (problems.empty()) GTEST_SKIP() << "no kernel of large work runs here";
     Problem &problem = problems[0];
-    EXPECT_TRUE(check(problem, compile_options()));  // which starts the pool
+    EXPECT_TRUE(check(problem, compile_options()));  // starts the pool
     bool moved = false;
-    for (int i = 0; i < 1000 && !moved;
-         i++) {  // this thread may leave its CPU, or do all the work, before others begin
+    // It takes several tries, because this thread may leave its CPU, or do all the work, before
+    // others begin.
+    for (int i = 0; i < 1000 && !moved; i++) {
         const size_t cpu = size_t(sched_getcpu());
         cpu_set_t here;
         CPU_ZERO(&here);
@@ -165,7 +168,7 @@ TEST(Threads, PoolLeavesTheCallersCpu) {
     EXPECT_TRUE(CPU_EQUAL(&now, &all));
 }
 
-// What all threads were confined to, as by taskset, no thread of the pool leaves.
+// If all threads were confined to some CPUs, as by taskset, no thread of the pool leaves them.
 TEST(Threads, PoolStaysWhereAllThreadsWerePut) {
     cpu_set_t all;
     CPU_ZERO(&all);
@@ -176,7 +179,7 @@ TEST(Threads, PoolStaysWhereAllThreadsWerePut) {
     const hewn::Operator add = compile_add(kElements);
     const std::vector<float> input(kElements);
     std::vector<float> sum(kElements);
-    hewn_shutdown();  // the pool starts with this thread's CPUs
+    hewn_shutdown();  // then the pool starts with this thread's CPUs
     add.execute({input, input}, {sum});
     const std::vector<pid_t> pool = other_threads();
     ASSERT_FALSE(pool.empty());
@@ -185,8 +188,8 @@ TEST(Threads, PoolStaysWhereAllThreadsWerePut) {
     CPU_SET(size_t(sched_getcpu()), &here);
     for (const pid_t thread : pool) ASSERT_EQ(sched_setaffinity(thread, sizeof here, &here), 0);
     ASSERT_EQ(sched_setaffinity(0, sizeof here, &here), 0);
-    for (int i = 0; i < 200; i++)
-        add.execute({input, input}, {sum});  // few leave the pool's threads time on that CPU
+    // Many times, because few executions leave the pool's threads time on that CPU.
+    for (int i = 0; i < 200; i++) add.execute({input, input}, {sum});
     for (const pid_t thread : pool) {
         cpu_set_t now;
         ASSERT_EQ(sched_getaffinity(thread, sizeof now, &now), 0);
@@ -236,8 +239,8 @@ TEST(Threads, MaxThreadsOneIsTheCaller) {
     }
 }
 
-// Threads that run at the same time, counted by an executor that starts one for each index it is
-// given.
+// An executor may start a thread for each index that it is given. So the number of these must not
+// exceed the limit of threads.
 TEST(Threads, MaxThreadsLimitsTheSlicesInFlight) {
     struct Widest {
         std::atomic<int> widest{0};
@@ -258,8 +261,9 @@ TEST(Threads, MaxThreadsLimitsTheSlicesInFlight) {
     }
 }
 
-// Where rows leave out a short dimension, boxes that follow each other share cache lines of the
-// output. Slices are made of such groups: a slice counted in single boxes would leave elements out.
+// If rows leave out a short dimension, boxes that follow each other share cache lines of the
+// output. Slices are made of such groups. A slice that is counted in single boxes would leave
+// elements out.
 TEST(Threads, SlicesOfBoxesThatShareLines) {
     if (runnable_variants("add", "f32").empty()) GTEST_SKIP() << "not in this build";
     Random random("Threads.SlicesOfBoxesThatShareLines");
@@ -271,7 +275,7 @@ TEST(Threads, SlicesOfBoxesThatShareLines) {
     EXPECT_GT(counting.slices, 1);
 }
 
-// One compiled operator, eight threads, each with its own memory.
+// Eight threads execute one operator. Each has an output of its own.
 void eight_callers(const hewn_compile_options &options) {
     for (Problem &first : large_problems("Threads.Eight")) {
         OperatorPtr op;
@@ -291,7 +295,7 @@ void eight_callers(const hewn_compile_options &options) {
                     if (hewn_execute(op.get(), inputs.data(), uint32_t(inputs.size()), &binding, 1,
                                      nullptr, nullptr) != HEWN_STATUS_OK)
                         failed++;
-                    // NaNs may differ: compared element by element.
+                    // NaNs may have other bits, so elements are compared one by one.
                     std::vector<uint8_t> actual = first.output.memory;
                     std::memcpy(actual.data() + first.output.offset, output.data(), output.bytes());
                     if (!output_equals(first, expected, actual)) wrong++;
@@ -308,8 +312,8 @@ TEST(Threads, EightCallersOfOneOperator) { eight_callers(compile_options()); }
 TEST(Threads, EightSerialCallersOfOneOperator) { eight_callers(compile_options(nullptr, 1)); }
 TEST(Threads, EightCallersWithTheirOwnThreads) { eight_callers(with_executor(on_std_threads)); }
 
-// One compiled operator, threads that bring scales of their own: it keeps what it made of the one
-// it met last. First one thread in turns, where most of it can go wrong.
+// Threads execute one operator with scales of their own. The operator keeps what it made of the
+// scale that it met last. First one thread takes the scales in turn, where most can go wrong.
 TEST(Threads, ScalesThatDifferFromCallToCall) {
     constexpr int64_t ELEMENTS = 1000;
     if (runnable_variants("quantize_linear", "f32_u8").empty()) GTEST_SKIP() << "not in this build";
@@ -349,7 +353,7 @@ TEST(Threads, ScalesThatDifferFromCallToCall) {
     EXPECT_EQ(wrong, 0) << "at once";
 }
 
-// One execution's options in the C++ layer.
+// The options of one execution, in hewn.hpp.
 TEST(Threads, ExecuteOptions) {
     if (runnable_variants("add", "f32").empty()) GTEST_SKIP() << "not in this build";
     constexpr size_t COUNT = 1 << 20;
@@ -369,8 +373,8 @@ TEST(Threads, ExecuteOptions) {
     EXPECT_EQ(sum, std::vector<float>(COUNT, 5));
 }
 
-// A large output that is read next is not streamed: the same bits, in slices and as one, executed
-// and bound.
+// A large output that is read next is not streamed. It must have the same bits, with one slice and
+// with several, executed and bound.
 TEST(Threads, OutputIsReadNext) {
     Random random("Threads.OutputIsReadNext");
     for (const OperatorFacts &known : all_operators()) {
@@ -391,7 +395,7 @@ TEST(Threads, OutputIsReadNext) {
     }
 }
 
-// Compiling from many threads at once: whatever the process sets up once, it sets up once.
+// Many threads compile at once. Everything that the process sets up once must be set up only once.
 TEST(Threads, EightCompilersAtOnce) {
     std::atomic<int> wrong{0};
     std::vector<std::thread> threads;
@@ -418,7 +422,7 @@ TEST(Threads, ExecuteAfterShutdown) {
     hewn_shutdown();
 }
 
-// Of several threads that shut the pool down at once each comes back.
+// If several threads shut the pool down at once, hewn_shutdown returns on each of them.
 TEST(Threads, ShutdownOnTwoThreads) {
     std::vector<Problem> problems = large_problems("Threads.ShutdownOnTwoThreads");
     if (problems.empty()) GTEST_SKIP() << "no kernel of large work runs here";
@@ -437,8 +441,8 @@ TEST(Threads, ShutdownOnTwoThreads) {
 }
 
 #if defined(__linux__)
-// Three threads of this program execute at once, and so each other's slices; one may run on one CPU
-// alone.
+// Three threads of this program execute at once, and may run each other's slices. One of them may
+// use only one CPU. The CPUs of none of them may change.
 TEST(Threads, CpusOfCallersStay) {
     cpu_set_t all, one;
     CPU_ZERO(&all);
@@ -496,7 +500,7 @@ TEST(Threads, ShutdownEndsThePool) {
     std::vector<Problem> problems = large_problems("Threads.ShutdownEndsThePool");
     if (problems.empty()) GTEST_SKIP() << "no kernel of large work runs here";
     hewn_shutdown();
-    size_t others = other_threads_down_to(0);  // a driver's, a sanitizer's
+    size_t others = other_threads_down_to(0);  // threads of a driver or a sanitizer
     for (int i = 0; i < 2; i++) {
         EXPECT_TRUE(check(problems[0], compile_options(nullptr, 4)));
         EXPECT_GT(other_threads().size(), others) << "the pool had not ended, or did not start";
@@ -505,7 +509,8 @@ TEST(Threads, ShutdownEndsThePool) {
     }
 }
 
-// The variable of Halide's own pools, for a program that has one of these as well.
+// The pool ignores HL_NUM_THREADS, the variable of Halide's own pools, because a program may have
+// one of these as well.
 TEST(Threads, PoolIgnoresHalidesVariable) {
     std::vector<Problem> problems = large_problems("Threads.PoolIgnoresHalidesVariable");
     if (problems.empty()) GTEST_SKIP() << "no kernel of large work runs here";

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`hewn add`, and what all operators share: tensors in .npy files, numbers, outputs."""
+"""Tests of `hewn add`, and of what all operators share: tensors in .npy files, numbers, outputs."""
 
 import json
 
@@ -33,7 +33,7 @@ class AddTest(CliTest):
                              expected, kind)
 
     def test_bf16(self):
-        """The upper half of an f32, which files hold as two bytes of no type."""
+        """bf16 is the upper half of an f32. Files hold it as two bytes without a type."""
         def bf16(values):
             bits = np.asarray(values, F32).view(np.uint32)
             return (bits + 0x7fff + (bits >> 16 & 1) >> 16).astype("<u2")
@@ -44,9 +44,9 @@ class AddTest(CliTest):
         a, b = (bf16(sample(self.rng, (7, 9), "f4")) for _ in "ab")
         files = [self.save(f"{name}.npy", bits.view("<V2")) for name, bits in zip("ab", (a, b))]
         got = self.compute("add", *files)
-        self.assertEqual(got.dtype.str, "|V2")  # NumPy's name of it, whatever the order
+        self.assertEqual(got.dtype.str, "|V2")  # NumPy's name for it, in any byte order
         self.assert_same(got.view("<u2"), bf16(f32(a) + f32(b)))
-        # By way of f32 the first would become 1.
+        # By way of f32, the first number would become 1.
         zero = self.save("zero.npy", np.zeros(1, "<u2").view("<V2"))
         for number, due in (("1.003906250000909", 0x3f81), ("1.00390625", 0x3f80), ("-inf", 0xff80)):
             self.succeed("add", "-o", self.path("out.npy"), "--", zero, number)
@@ -66,7 +66,7 @@ class AddTest(CliTest):
                              np.asarray(a + b), f"{a_shape} {b_shape}")
 
     def test_numbers(self):
-        """One operand may be a number, of the other's type."""
+        """One operand may be a number. It gets the other operand's type."""
         for kind, numbers in [("f4", ["1.5", "-0.25", "1e-3", "0.1", "nan"]),
                               ("f2", ["1.5", "0.1"]), ("i1", ["-128", "127", "+3"]),
                               ("u1", ["255", "0"]),
@@ -107,7 +107,7 @@ class AddTest(CliTest):
             ((1, 0), "{'descr': '<i4', 'fortran_order': False, 'shape': (6,), }\n"),
             ((2, 0), "{'descr': '<i4', 'fortran_order': False, 'shape': (6,), }\n"),
             ((3, 0), "{'descr': '<i4', 'fortran_order': False, 'shape': (6,), }\n"),
-            # Any order of keys, no comma, no newline.
+            # Keys in any order, no comma, no newline.
             ((1, 0), "{'shape': (6,), 'fortran_order': False, 'descr': '<i4'}"),
             ((1, 0), '{"descr": "<i4", "fortran_order": False, "shape": (6L,)}\n'),  # Python 2
             ((1, 0), "{ 'descr' :'<i4','fortran_order':False , 'shape':( 6 , ) , }  \n"),
@@ -115,7 +115,7 @@ class AddTest(CliTest):
         ]:
             file = self.write("a.npy", make_npy(header, data.tobytes(), version))
             self.assert_same(self.compute("add", file, file), data + data, header)
-        for order in "<>=|":  # a byte has none
+        for order in "<>=|":  # a type of one byte has no order
             file = self.write("a.npy",
                               make_npy(f"{{'descr': '{order}u1', 'fortran_order': False, "
                                        "'shape': (3,)}", b"abc"))
@@ -191,13 +191,13 @@ class AddTest(CliTest):
         for device in info["devices"]:
             if device["missing"]:
                 continue
-            if device["device"].split(":")[0] not in built:  # HEWN_TARGETS=cpu
+            if device["device"].split(":")[0] not in built:  # a build with HEWN_TARGETS=cpu
                 self.refuse(*commands[0], "--device", device["device"],
                             says="has no kernel add_f32", code=1)
                 continue
             first = self.run_hewn(*commands[0], "-o", self.path("out.npy"), "--device",
                                   device["device"])
-            # PoCL with an LLVM that is older than the CPU compiles nothing.
+            # PoCL compiles nothing if its LLVM is older than the CPU.
             if "unknown target CPU 'generic'" in first.stderr:
                 continue
             for arguments in commands:
@@ -206,7 +206,7 @@ class AddTest(CliTest):
             self.assertIn(device["name"], self.succeed("info").stdout)
             self.refuse(*commands[0], "--device", device["device"], "--variant",
                         cpu_targets(info)[0]["name"], says=["cannot run here", "the CPU"], code=1)
-            # A kind without an index is its first GPU, of OpenCL also software on the CPU.
+            # A kind without an index means its first GPU. For OpenCL it may be software on the CPU.
             kind = device["device"].split(":")[0]
             if kind == "d3d12" and all(other["is_cpu"] or other["missing"]
                                        for other in info["devices"]

@@ -1,7 +1,7 @@
-"""What the tests of the command line share. A test file takes the path of hewn, or HEWN_CLI, and
-unittest's arguments.
+"""What the tests of the command line share. A test file takes the path of hewn, which may also be
+in the environment as HEWN_CLI, and unittest's arguments.
 
-Expected results are computed here with NumPy in float32, one rounding per written operation, as
+Expected results are computed here with NumPy in float32. Each written operation rounds once, as
 docs/numerics.md says."""
 
 import os
@@ -57,7 +57,7 @@ def sample(rng, shape, dtype):
 
 
 def cpu_targets(info, kernel=None):
-    """Those that have the kernel, where one is named."""
+    """The targets of the CPU in `info`; with `kernel`, only those that have this kernel."""
     names = {variant["name"] for variant in info["variants"]}
     return [target for target in info["targets"]
             if target["device"] == "cpu"
@@ -82,8 +82,8 @@ def png_chunk(name, body):
 
 def make_png(rows, depth, color, interlace=0, width=None, height=None, extra=b"",
              parts=lambda compressed: [compressed]):
-    """`extra` are chunks before the pixels; `parts` makes their chunks, whose CRCs are right, of
-    the compressed bytes."""
+    """A PNG file. `extra` are chunks before the pixels. `parts` cuts the compressed pixels into the
+    bodies of chunks, which get the right CRCs."""
     width = width or rows.shape[1]
     height = height or rows.shape[0]
     raw = b"".join(b"\0" + row.astype(row.dtype.newbyteorder(">")).tobytes() for row in rows)
@@ -123,12 +123,12 @@ def jpeg_segment(marker, body):
 
 
 def make_progressive_jpeg(scans, height=8, width=8):
-    """Grey, every pixel 128, in so many scans: the DC coefficient, then the 63 others, from the
-    highest bit to the lowest."""
+    """A grey JPEG, every pixel 128, that has only its first `scans` scans: the DC coefficient, then
+    the other 63 coefficients, from the highest bit to the lowest."""
     blocks = -(-height // 8) * -(-width // 8)
-    # "0" for each block.
+    # The code "0" for each block.
     code = bytes(blocks // 8) + (bytes([0xff >> blocks % 8]) if blocks % 8 else b"")
-    # One code, "0": nothing, or end of block.
+    # Tables with one code, "0". It means no difference, or the end of the block.
     tables = b"".join(jpeg_segment(0xc4, bytes([table, 1] + [0] * 15 + [0]))
                       for table in (0x00, 0x10))
     plan = [(0, 0)] + [(k, (bit + 1) % 14 << 4 | bit) for bit in range(13, -1, -1)
@@ -170,12 +170,13 @@ class CliTest(unittest.TestCase):
         return result
 
     def compute(self, *arguments, out="out.npy"):
-        """Runs an operator and gives its .npy output."""
+        """Runs an operator and returns the .npy file that it writes."""
         self.succeed(*arguments, "-o", self.path(out))
         return np.load(self.path(out))
 
     def refuse(self, *arguments, says, code=2, out="out.npy", **environment):
-        """The call fails with a message that has every text of `says`, and leaves no new file."""
+        """Checks that the call fails with a message that contains every text of `says`, and leaves
+        no new file."""
         before = set(os.listdir(self.folder.name))
         result = self.run_hewn(*arguments, *(["-o", self.path(out)] if out else []), **environment)
         text = f"{arguments}\n{result.stdout}{result.stderr}"
@@ -187,6 +188,7 @@ class CliTest(unittest.TestCase):
         return result
 
     def assert_same(self, got, expected, context=""):
+        """Checks that types, shapes and bits are the same, except that any NaN is like another."""
         self.assertEqual(got.dtype, expected.dtype, context)
         self.assertEqual(got.shape, expected.shape, context)
         bits = {2: np.uint16,
@@ -213,7 +215,7 @@ def add_case(dtype="f32", a=(1, 2), b=(3, 4), out=(4, 6), **more):
 
 
 def main():
-    """Runs the tests of the calling file: its first argument is the path of hewn."""
+    """Runs the tests of the calling file, whose first argument is the path of hewn."""
     global HEWN
     HEWN = os.environ.get("HEWN_CLI")
     if len(sys.argv) > 1 and not sys.argv[1].startswith("-") and os.path.isfile(sys.argv[1]):

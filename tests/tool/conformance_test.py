@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`hewn conformance`."""
+"""Tests of `hewn conformance`."""
 
 import json
 import os
@@ -38,8 +38,8 @@ class ConformanceTest(CliTest):
             self.assertIn(part, result.stdout)
 
     def broken(self, line, *says, number=2):
-        """The line, between good ones, is an error that names its place; they are run all the
-        same."""
+        """Checks that the line, between two good ones, is an error that names its place. The good
+        lines run all the same."""
         result = self.run_cases(add_case(), line, add_case())
         text = f"{line}\n{result.stdout}{result.stderr}"
         self.assertEqual(result.returncode, 2, text)
@@ -96,7 +96,7 @@ class ConformanceTest(CliTest):
                        says=["got nan"])
             self.check(add_case(dtype, a=["inf", 1], b=[1, 1], out=["-inf", 2]), failed=1,
                        says=["got inf", "expected -inf"])
-            # JSON's integer -0, as C's "%g" prints it.
+            # JSON's integer -0, which is how C's "%g" prints -0.0.
             minus_zero = json.dumps(add_case(dtype, a=[-0.0], b=[-0.0],
                                              out=[-0.0])).replace("-0.0", "-0")
             self.check(minus_zero, passed=1)
@@ -112,8 +112,7 @@ class ConformanceTest(CliTest):
                                [7, 255, 0]), passed=1)
         self.check(linear_case("QUANTIZE_LINEAR", "f32", ["-nan", "+inf"], 1, 7, "u8", [7, 255]),
                    passed=1)
-        # A NaN on one side alone is a difference, whichever it is; so is an infinity where there is
-        # none.
+        # A NaN on only one side is a difference, and so is an infinity on only one side.
         self.check(add_case(a=[1, 1], b=[0, 0], out=["nan", 1]), failed=1,
                    says=["got 1 ", "expected nan"])
         self.check(add_case(a=[1, 1], b=[0, 0], out=["inf", 1]), failed=1, says=["expected inf"])
@@ -132,8 +131,8 @@ class ConformanceTest(CliTest):
             self.check(add_case(dtype, a, b, out), passed=1)
             self.check(add_case(dtype, a, b, [out[0], out[1] ^ 1, *out[2:]]), failed=1,
                        says=["element [1]"])
-        # "2.0" is an integer too, up to the ends of the range, where a double holds all of the
-        # type's numbers.
+        # "2.0" is an integer too, up to the ends of the range if a double can hold all numbers of
+        # the type.
         for dtype, low, high in [("i8", -128, 127), ("u8", 0, 255), ("i16", -2**15, 2**15 - 1),
                                  ("u16", 0, 2**16 - 1), ("i32", -2**31, 2**31 - 1),
                                  ("u32", 0, 2**32 - 1)]:
@@ -142,12 +141,13 @@ class ConformanceTest(CliTest):
                    says=["got 9007199254740993, expected 9007199254740992"])
 
     def test_numbers_round_once(self):
-        # In one step to f16; by way of f32 the first would become 1.
+        # Numbers are rounded to f16 in one step. By way of f32 the first would become 1.
         self.check(add_case("f16", a=[1.00048828125 + 2**-40, 1.00048828125], b=[0, 0],
                             out=[1.0009765625, 1]), passed=1)
         self.check(add_case("f32", a=[16777217, 2**24 + 2**-10 + 1], b=[0, 0],
                             out=[16777216, 16777218]), passed=1)
-        # As an integer: a double would first become 2^63 + 2^40, whose neighbour in f32 is 2^63.
+        # The number is rounded as an integer. A double would first make 2^63 + 2^39 of it, halfway
+        # between two numbers of f32, and f32 would then make 2^63 of that.
         self.check(add_case("f32", a=[2**63 + 2**39 + 1], b=[0], out=[float(2**63 + 2**40)]),
                    passed=1)
         self.check(add_case("f32", a=[-2**62 - 2**38 - 1], b=[0], out=[-float(2**62 + 2**39)]),
@@ -162,7 +162,7 @@ class ConformanceTest(CliTest):
                 for name in ["ATensor", "BTensor"]:
                     kept = np.where(self.rng.integers(0, 2, rank) == 1, sizes, 1)
                     array = sample(self.rng, tuple(kept), "i4")
-                    order = self.rng.permutation(rank)  # stored in another order of its dimensions
+                    order = self.rng.permutation(rank)  # stored with dimensions in another order
                     stored = np.transpose(array, order)
                     strides, step = [0] * rank, 1
                     for d in reversed(range(rank)):
@@ -188,7 +188,7 @@ class ConformanceTest(CliTest):
                 "inputs": {"ATensor": make_tensor("i64", [2, 1, 2], [1, 2, 3, 4], [2, 0, 1]),
                            "BTensor": make_tensor("i64", [0, 2], [], [0, 2, 1])}}
         self.check(case, passed=1)
-        case["output"]["strides"] = [7, 7, 7]  # which mean nothing here
+        case["output"]["strides"] = [7, 7, 7]  # strides mean nothing if there are no elements
         self.check(case, passed=1)
         scales = {f"{name}ScaleTensor": make_tensor("f32", [], [0.5], [1, 0])
                   for name in ["A", "B", "Output"]}
@@ -199,7 +199,7 @@ class ConformanceTest(CliTest):
                            "AZeroPointTensor": make_tensor("u8", [1], [1], [0, 0])},
                 "output": make_tensor("u8", [1, 4], [1, 3, 5, 7])}
         self.check(case, passed=1)
-        # Stored with more than is read.
+        # The tensor has more elements than are read.
         case["inputs"]["AScaleTensor"] = make_tensor("f32", [4], [0.5, 9.0, 9.0, 9.0], [0, 0])
         self.check(case, passed=1)
         case["inputs"]["AScaleTensor"]["strides"] = [0, 1]
@@ -222,12 +222,13 @@ class ConformanceTest(CliTest):
             self.check({**near, "tolerance": tolerance}, passed=int(passes), failed=int(not passes))
             self.check({**near, "tolerance": tolerance, "formula": None}, passed=int(passes),
                        failed=int(not passes))
-            # An exact case's tolerance does not apply.
+            # A tolerance does not apply to an exact case.
             self.check({**near, "tolerance": tolerance, "formula": "exact"}, failed=1)
         integer = add_case("u8", out=(4, 8), formula="within_tolerance")
         self.check({**integer, "tolerance": {"ulp": 0, "abs": 2}}, passed=1)
         self.check({**integer, "tolerance": {"ulp": 0, "abs": 1}}, failed=1)
-        # On either side of the expected number, at the very edge, below 0 and across it.
+        # Results on either side of the expected number, at the very edge of the tolerance, below 0
+        # and across 0.
         for case, tolerance, passes in [
             (add_case("u8", out=(4, 4)), {"abs": 2}, True),
             (add_case("u8", out=(4, 4)), {"abs": 1}, False),
@@ -270,7 +271,7 @@ class ConformanceTest(CliTest):
             case["inputs"]["ScaleTensor"]["data"] = [2.0]
             case["output"]["data"] = [-0.0, 2.0]
             self.check({**case, **loose}, failed=1, says=["expected -0"])
-            # Of no other operator.
+            # No other operator may differ in the sign of 0.
             self.check(add_case(dtype, a=[-0.0], b=[-0.0], out=[0.0], **loose), failed=1,
                        says=["got -0"])
 
@@ -292,7 +293,7 @@ class ConformanceTest(CliTest):
         self.check([quantize64, wide, mixed], skipped=3,
                    says=["QUANTIZE_LINEAR OutputTensor of i64",
                          "DEQUANTIZE_LINEAR InputTensor of i64",
-                         "QUANTIZE ScaleTensor of f32 beside InputTensor of f16"])
+                         "QUANTIZE ScaleTensor of f32 with InputTensor of f16"])
         deep = add_case("u8", [1], [1], [2])
         for item in [*deep["inputs"].values(), deep["output"]]:
             item["shape"] = [1] * 9
@@ -302,7 +303,7 @@ class ConformanceTest(CliTest):
         self.check(deep, passed=1)
 
     def test_the_family(self):
-        """Rows, operators and attributes that hewn lacks, refusals, blocks."""
+        """Rows, operators and attributes that hewn lacks, refusals, and blocks."""
         other = dict(add_case(), op="ADD1", row="ADD1")
         clamp = linear_case("QUANTIZE_LINEAR", "f32", [1.0], 1.0, 0, "u8", [1], row="Q.8")
         clamp["attrs"] = {"saturate": 1}
@@ -380,25 +381,25 @@ class ConformanceTest(CliTest):
                 "inputs": {"ATensor": one, "BTensor": one, **scales, **zeros},
                 "output": make_tensor("u8", [1], [2])}
         outside = [
-            (changed(add_case(), ATensor="i32"), "ADD BTensor of f32 beside ATensor of i32"),
-            (changed(add_case(), BTensor="i32"), "ADD BTensor of i32 beside ATensor of f32"),
-            (changed(add_case(), output="i32"), "ADD OutputTensor of i32 beside ATensor of f32"),
+            (changed(add_case(), ATensor="i32"), "ADD BTensor of f32 with ATensor of i32"),
+            (changed(add_case(), BTensor="i32"), "ADD BTensor of i32 with ATensor of f32"),
+            (changed(add_case(), output="i32"), "ADD OutputTensor of i32 with ATensor of f32"),
             (changed(add_case(), output="bool"), "dtype bool"),
             (changed(quantize, output="i64", ZeroPointTensor="i64"),
              "QUANTIZE_LINEAR OutputTensor of i64"),
             (changed(quantize, InputTensor="i16"), "QUANTIZE_LINEAR InputTensor of i16"),
             ({**changed(quantize, ScaleTensor="f16"), "op": "QUANTIZE"},
-             "QUANTIZE ScaleTensor of f16 beside InputTensor of f32"),
+             "QUANTIZE ScaleTensor of f16 with InputTensor of f32"),
             (changed(quantize, ZeroPointTensor="i8"),
-             "QUANTIZE_LINEAR ZeroPointTensor of i8 beside OutputTensor of u8"),
+             "QUANTIZE_LINEAR ZeroPointTensor of i8 with OutputTensor of u8"),
             (changed(dequantize, InputTensor="i64", ZeroPointTensor="i64"),
              "DEQUANTIZE_LINEAR InputTensor of i64"),
             (changed(dequantize, output="i32", ScaleTensor="i32"),
              "DEQUANTIZE_LINEAR ScaleTensor of i32"),
             ({**changed(dequantize, ScaleTensor="f16"), "op": "DEQUANTIZE"},
-             "DEQUANTIZE OutputTensor of f32 beside ScaleTensor of f16"),
+             "DEQUANTIZE OutputTensor of f32 with ScaleTensor of f16"),
             (changed(dequantize, ZeroPointTensor="i8"),
-             "DEQUANTIZE_LINEAR ZeroPointTensor of i8 beside InputTensor of u8"),
+             "DEQUANTIZE_LINEAR ZeroPointTensor of i8 with InputTensor of u8"),
             *((changed(qadd, **{name: "i32", zero: "i32"}), f"QUANTIZED_LINEAR_ADD {tensor} of i32")
               for name, zero, tensor in [("ATensor", "AZeroPointTensor", "ATensor"),
                                          ("BTensor", "BZeroPointTensor", "BTensor"),
@@ -406,19 +407,19 @@ class ConformanceTest(CliTest):
             *((changed(qadd, **{name: "f16"}), f"QUANTIZED_LINEAR_ADD {name} of f16")
               for name in scales),
             *((changed(qadd, **{name: "i8"}),
-               f"QUANTIZED_LINEAR_ADD {name} of i8 beside {name.replace('ZeroPoint', '')} of u8")
+               f"QUANTIZED_LINEAR_ADD {name} of i8 with {name.replace('ZeroPoint', '')} of u8")
               for name in zeros),
         ]
         reasons = [reason for _, reason in outside]
         self.check([case for case, _ in outside], skipped=len(outside),
                    says=[f"  {reasons.count(reason)}  outside the tables: {reason}\n"
                          for reason in reasons])
-        # A parameter without strides is of one element, or it is not.
+        # Without strides, a parameter with one element runs, and one with several is skipped.
         del qadd["inputs"]["AScaleTensor"]["strides"]
         self.check(qadd, passed=1)
         qadd["inputs"]["AScaleTensor"].update(shape=[2], data=[1.0, 1.0])
         self.check(qadd, skipped=1, says=["QUANTIZED_LINEAR_ADD AScaleTensor of several elements"])
-        # What is in the tables is not left out.
+        # Cases that the tables allow are not skipped.
         inside = [linear_case("QUANTIZE_LINEAR", "f32", [1.0], 1.0, 0, "i8", [1]),
                   linear_case("QUANTIZE_LINEAR", "f16", [1.0], 1.0, 0, "u8", [1], "f16"),
                   linear_case("QUANTIZE_LINEAR", "i32", [1], 1.0, 0, "u8", [1])]
@@ -494,7 +495,7 @@ class ConformanceTest(CliTest):
         self.broken(in_a(strides=[-1]), "ATensor", "-1")
         self.broken(in_a(strides=[2]), "ATensor", "outside")
         self.broken(in_a(strides=[2**62]), "ATensor", "outside")
-        # More than the two elements of A.
+        # Shapes with more elements than the two of A.
         for shape, strides in [([3], [1]), ([2, 2], [1, 1]), ([2, 3], [1, 1])]:
             case = add_case(a=[1, 2], b=[0] * 6, out=[0] * 6)
             case["output"].update(shape=shape,
@@ -529,7 +530,7 @@ class ConformanceTest(CliTest):
             self.broken(json.dumps(add_case(dtype, a=[value, 1])), "ATensor", "data[0]", dtype)
             self.broken(json.dumps(add_case(dtype, out=[value, 1])), "output", "data[0]", dtype)
 
-    def test_packed_types(self):
+    def test_sub_byte_types(self):
         case = linear_case("QUANTIZE_LINEAR", "f32", [1.0, 9.0, -3.0], 1.0, 2, "i4", [3, 7, -1])
         self.check(case, passed=1)
         case["output"]["packed"] = "730f"
@@ -543,7 +544,8 @@ class ConformanceTest(CliTest):
         self.check(case, failed=1, says=["element [2]: got -1, expected -2"])
 
     def test_unknown_fields(self):
-        """They might change what the case means, so it neither passes nor fails."""
+        """An unknown field might change what the case means, so the case neither passes nor
+        fails."""
         quantize = linear_case("QUANTIZE_LINEAR", "f32", [1.0, 2.0], 1.0, 0, "u8", [1, 2])
         one, scales = make_tensor("u8", [1], [1],
                              [1]), {f"{name}ScaleTensor": make_tensor("f32", [], [1.0], [0])
@@ -578,7 +580,8 @@ class ConformanceTest(CliTest):
         for other in ["i8", 8, ["u8"]]:
             self.broken(json.dumps({**quantize, "attrs": {"output_dtype": other}}),
                         "'output_dtype' is", "but the output is of u8")
-        # What is skipped is named all the same, and what is for people is not looked at.
+        # Cases that are skipped for another reason may have unknown fields. The value of a field
+        # that is meant for people is not looked at.
         self.check([add_case(beyond="i4", expect=1),
                     add_case(formula="differs", attrs={"clamp": [0, 1]})], skipped=2,
                    says=["beyond: i4", "formula: differs"])
@@ -633,7 +636,7 @@ class ConformanceTest(CliTest):
         self.broken(json.dumps(case(0, [1, 2, 3], [10, 10, 1, 1])), "ScaleTensor", "axis 0")
 
     def test_an_axis_that_nothing_needs_may_be_anything(self):
-        # With strides.
+        # The scale of this case has strides.
         per_tensor = linear_case("QUANTIZE_LINEAR", "f32", [1.0, 2.0], 1.0, 0, "u8", [1, 2])
         rank_0 = json.loads(json.dumps(per_tensor))
         for tensor in [*rank_0["inputs"].values(), rank_0["output"]]:
@@ -648,7 +651,7 @@ class ConformanceTest(CliTest):
                  for case in [per_tensor, rank_0, one_element, strides] for axis in [1, -2, [0]]]
         self.check(cases, passed=len(cases))
 
-    def test_the_output_is_packed(self):
+    def test_the_output_is_contiguous(self):
         case = add_case()
         for shape, strides in [([2], [1]), ([2, 1], [1, 7]), ([1, 2], [0, 1])]:
             for tensor in [*case["inputs"].values(), case["output"]]:
@@ -658,7 +661,7 @@ class ConformanceTest(CliTest):
             case["output"].update(shape=shape, strides=strides)
             for tensor in case["inputs"].values():
                 tensor.update(shape=shape, strides=[1] * len(shape))
-            self.broken(json.dumps(case), "output", "strides", "packed")
+            self.broken(json.dumps(case), "output", "strides", "contiguous")
 
     def test_random_damage_does_not_crash(self):
         line = json.dumps(linear_case("QUANTIZE_LINEAR", "f32", [1.0, 2.0], 1.0, 0, "u8", [1, 2],

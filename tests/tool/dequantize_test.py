@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`hewn dequantize`."""
+"""Tests of `hewn dequantize`."""
 
 import cli
 import numpy as np
@@ -24,7 +24,7 @@ class DequantizeTest(CliTest):
                 self.assert_same(got, expected, f"{kind} {name} from files")
 
     def test_numbers_round_once(self):
-        """From the decimal number to f32 or f16. A sign of a zero point may be written."""
+        """A decimal number is rounded once, to f32 or f16. A zero point may have a sign."""
         one = self.save("x.npy", np.ones(1, "i4"))
         self.assert_same(self.compute("dequantize", one, "--scale",
                                       "1.000000059604644775390625001"), np.array([1 + 2**-23], F32))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The commands of DirectML's QUANTIZE and DEQUANTIZE."""
+"""Tests of the commands for DirectML's QUANTIZE and DEQUANTIZE."""
 
 import cli
 import numpy as np
@@ -7,7 +7,8 @@ from cli import F32, CliTest
 
 
 class DirectmlPairTest(CliTest):
-    """dml-quantize and dml-dequantize: an absent zero point is the middle, blocks are whole."""
+    """dml-quantize and dml-dequantize: an absent zero point is the middle, and blocks must be
+    whole."""
 
     def test_middles(self):
         x = np.float32([-40, -1, 0, 0.5, 3, 40])

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`hewn dynamic`: several outputs."""
+"""Tests of `hewn dynamic`, which writes several outputs."""
 
 import itertools
 import os
@@ -14,7 +14,7 @@ from cli import F32, HANG, CliTest, quantize
 
 class DynamicTest(CliTest):
     def dynamic(self, x, dtype):
-        """The outputs, by the formula."""
+        """The outputs, computed by the formula."""
         limits, values = np.iinfo(dtype), x.astype(F32)
         low, high = min(F32(0), np.nanmin(values)), max(F32(0), np.nanmax(values))
         scale = (high - low) / F32(limits.max - limits.min) if high != low else F32(1)
@@ -71,16 +71,17 @@ class DynamicTest(CliTest):
         self.assert_same(np.load(out), np.arange(3))
 
     def test_all_outputs_or_none(self):
-        """The scale cannot be a picture: then there is no output either, not even the first."""
+        """If one output cannot be written, none is, not even the first. Here the scale cannot be a
+        picture."""
         x = self.save("x.npy", np.linspace(0, 1, 5, dtype=F32))
         self.refuse("dynamic", x, "--scale", self.path("s.png"), says="s.png")
 
     @unittest.skipIf(os.name == "nt", "limits of POSIX")
     def test_a_full_disk(self):
-        """The second output has no room: then the first does not appear."""
+        """If there is no room for the second output, the first does not appear either."""
         import resource
         x = self.save("x.npy", np.ones(1, F32))
-        limit = (130, 130)  # of a file's bytes: the output has 129, the scale 132
+        limit = (130, 130)  # bytes of a file: the output has 129, the scale 132
         result = subprocess.run([cli.HEWN, "dynamic", x, "--scale", self.path("s.npy"), "-o",
                                  self.path("out.npy")], capture_output=True, text=True,
                                 timeout=HANG, preexec_fn=lambda: resource.setrlimit(

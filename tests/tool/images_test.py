@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Images as inputs and outputs: PNG and JPEG."""
+"""Tests of images as inputs and outputs: PNG and JPEG."""
 
 import base64
 import os
@@ -15,7 +15,7 @@ CMYK_JPEG = base64.b64decode(
     "/9j/7gAOQWRvYmUAZAAAAAAA/9sAQwD/////////////////////////////////////////////////////////////"
     "/////////////////////////8AAFAgAAQABBEMRAE0RAFkRAEsRAP/EABUAAQEAAAAAAAAAAAAAAAAAAAID/8QAFBAB"
     "AAAAAAAAAAAAAAAAAAAAAP/aAA4EQwBNAFkASwAAPwChmb//2Q==")
-# A 4x3 grey JPEG, every pixel 128.
+# A grey JPEG of 4 x 3 pixels, every pixel 128.
 JPEG = base64.b64decode(
     "/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDAAgGBgcGBQgHBwcJCQgKDBQNDAsLDBkSEw8UHRofHh0aHBwgJC4nICIsIxwc"
     "KDcpLDAxNDQ0Hyc5PTgyPC4zNDL/wAALCAADAAQBAREA/8QAHwAAAQUBAQEBAQEAAAAAAAAAAAECAwQFBgcICQoL/8QA"
@@ -25,7 +25,7 @@ JPEG = base64.b64decode(
 
 
 def make_jpeg_header(width, height, channels):
-    """All that stands before the pixels, but for the tables."""
+    """What comes before the pixels in a JPEG, without the tables."""
     frame = b"".join(bytes([c, 0x11, 0]) for c in range(1, channels + 1))
     scan = b"".join(bytes([c, 0]) for c in range(1, channels + 1))
     return (b"\xff\xd8\xff\xc0" + struct.pack(">HBHHB", 8 + len(frame), 8, height, width,
@@ -58,7 +58,7 @@ class ImageTest(CliTest):
     def test_jpeg(self):
         for name in ["a.jpg", "a.jpeg", "a.JPG"]:
             file = self.write(name, JPEG)
-            # 128 + 128 wraps.
+            # 128 + 128 wraps to 0.
             self.assert_same(self.compute("add", file, file), np.zeros((3, 4), np.uint8))
         got = self.compute("dequantize", file, "--scale", 0.5)
         self.assert_same(got, np.full((3, 4), 64, F32))
@@ -74,7 +74,7 @@ class ImageTest(CliTest):
         self.assert_same(got, quantize(pixels.astype(F32) / F32(255), scale, 0, np.uint8))
 
     def test_limits(self):
-        """A small file can hold what takes minutes and gigabytes to decode."""
+        """The limits matter because a small file can take minutes and gigabytes to decode."""
         for scans, arguments in [(1, ["--max-scans", 1]), (2, []), (100, []),
                                  (101, ["--max-scans", 101]), (883, ["--max-scans", 1000])]:
             file = self.write("a.jpg", make_progressive_jpeg(scans))
@@ -167,7 +167,7 @@ class ImageTest(CliTest):
         ]:
             file = self.write(name, data)
             text = self.refuse("add", file, file, says=[name, says]).stderr
-            self.assertEqual(text.count("\n"), 1, text)  # nothing of libpng's or libjpeg's own
+            self.assertEqual(text.count("\n"), 1, text)  # libpng and libjpeg print nothing
         a = self.save("a.npy", np.zeros((2, 2), "i1"))
         self.refuse("add", a, a, out="out.png", says=["out.png", "i8"])
         for shape in [(4,), (2, 2, 5), (2, 2, 2, 2), (0, 3), ()]:

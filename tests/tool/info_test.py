@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`hewn info`, --version and --help."""
+"""Tests of `hewn info`, --version and --help."""
 
 import json
 import os
@@ -25,9 +25,10 @@ class InfoTest(CliTest):
             self.assertIn("Exit code", text)
 
     def test_only_what_needs_a_gpu_loads_its_driver(self):
-        """A driver takes long to load, and a broken one can end the program."""
+        """Most commands load no driver: that takes long, and a broken driver can end the
+        program."""
         def drivers(*arguments):
-            # The loader of glibc tells on stderr which libraries it looks for.
+            # The loader of glibc prints to stderr which libraries it looks for.
             result = self.succeed(*arguments, LD_DEBUG="files")
             return re.findall(r"lib(?:OpenCL|cuda)\.so", result.stderr)
 
@@ -47,14 +48,14 @@ class InfoTest(CliTest):
         for variant in info["variants"]:
             kernels[variant["target"]].add((variant["operator"], variant["signature"]))
         everything = kernels[cpu_targets(info)[0]["name"]]
-        for target in info["targets"]:  # one may leave some to another
+        for target in info["targets"]:  # one may leave kernels to another
             self.assertTrue(kernels[target["name"]] and kernels[target["name"]] <= everything,
                             target["name"])
-        best = {}  # targets ascend in rank
+        best = {}  # targets ascend in priority
         for target in cpu_targets(info):
             best.update({kernel: target["name"] for kernel in kernels[target["name"]]
                          if target["supported"]})
-        # A Zen 4 leaves some kernels of AVX-512 to AVX2; which, forcing_test.cpp knows.
+        # On a Zen 4, AVX2 computes some kernels in place of AVX-512. forcing_test.cpp checks which.
         for variant in info["variants"]:
             kernel = variant["operator"], variant["signature"]
             if variant["picked"] and (variant["target"],
@@ -77,7 +78,7 @@ class InfoTest(CliTest):
         info = json.loads(self.succeed("info", "--json", HEWN_VARIANT=lowest).stdout)
         self.assertEqual(info["picked"], lowest)
         self.assertIn("HEWN_VARIANT", info["reason"])
-        picked = {}  # each kernel's highest of the targets so far
+        picked = {}  # for each kernel, the variant of the best target so far
         for target in cpu_targets(json.loads(self.succeed("info", "--json").stdout)):
             if not target["supported"]:
                 continue
@@ -89,7 +90,7 @@ class InfoTest(CliTest):
             self.assertEqual(info["picked"], target["name"])
         self.assertIsNotNone(json.loads(self.succeed("info", "--json",
                                                      HEWN_VARIANT="").stdout)["picked"])
-        # What is no text does not break it.
+        # A variable that is not valid text does not break the JSON.
         json.loads(self.succeed("info", "--json", HEWN_VARIANT=os.fsdecode(b"\xff")).stdout)
         info = json.loads(self.succeed("info", "--json", HEWN_VARIANT="nonsense").stdout)
         self.assertIsNone(info["picked"])
@@ -103,15 +104,15 @@ class InfoTest(CliTest):
             self.assertIn(target["missing"], text)
         lines = iter(text.splitlines())
         reasons = {line.split()[0]: next(lines).partition("picked")[2]
-                   for line in lines if "  rank " in line}
-        above = set()  # kernels of targets that run here, from the highest rank down
+                   for line in lines if "  priority " in line}
+        above = set()  # kernels of targets that run here, from the highest priority down
         for target in reversed(cpu_targets(info)):
             variants = [variant for variant in info["variants"]
                         if variant["target"] == target["name"]]
             overtakes = [variant["picked"] and (variant["operator"], variant["signature"]) in above
                          for variant in variants]
             for because, expected in [("faster on this chip", any(overtakes)),
-                                      ("the highest rank",
+                                      ("the highest priority",
                                        any(variant["picked"] and not o
                                            for variant, o in zip(variants, overtakes)))]:
                 self.assertEqual(because in reasons[target["name"]], expected,

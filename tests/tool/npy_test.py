@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Broken .npy files."""
+"""Tests of broken .npy files."""
 
 import cli
 import numpy as np
@@ -96,7 +96,7 @@ class BadNpyTest(CliTest):
                             says=["bad.npy", says])
 
     def test_numpy_agrees_on_what_is_written(self):
-        """Files that NumPy itself makes of types nobody takes."""
+        """Files that NumPy itself writes, of types that hewn does not accept."""
         record = np.zeros(2, [("x", "f4"), ("y", "i2")])
         for array, says in [(np.zeros(2), "f64"), (np.zeros(2, complex), "c16"),
                             (np.zeros(2, bool), "'|b1'"), (record, "structured"),

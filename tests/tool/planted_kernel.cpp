@@ -1,6 +1,6 @@
-// A kernel with one wrong constant, for tests of what finds it: u8 results reach 254 at most; with
-// HEWN_PLANTED_ROUNDED only where it gets a row of quotients that were rounded before, as for an
-// attribute `precision`. The linker takes this for the kernel (--wrap).
+// A kernel with one wrong constant, for tests of what finds it: its u8 results reach at most 254.
+// With HEWN_PLANTED_ROUNDED they do so only for a row of quotients that were rounded before, as for
+// an attribute `precision`. The linker takes this function instead of the kernel (--wrap).
 #include <HalideRuntime.h>
 
 #include <algorithm>
@@ -15,7 +15,8 @@ const uint8_t *element(const halide_buffer_t &buffer, int32_t x, int32_t y) {
            4 * (int64_t(x) * buffer.dim[0].stride + int64_t(y) * buffer.dim[1].stride);
 }
 
-// A long enough row that no other call is taken for one: scales of 1, and f32 without low bits.
+// Whether the row has quotients that were rounded before: all scales are 1, and the low bits of all
+// elements are 0. The row must be so long that this cannot be chance.
 bool is_wrong(const halide_buffer_t &x, const halide_buffer_t &scale, int32_t row) {
     for (int32_t i = 0; i < x.dim[0].extent; i++) {
         uint32_t bits;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`hewn quantize`."""
+"""Tests of `hewn quantize`."""
 
 import itertools
 import re
@@ -55,15 +55,15 @@ class QuantizeTest(CliTest):
                           self.save("z.npy", zero), "--type", "u8"]
             self.assert_same(self.compute("quantize", self.path("x.npy"), *parameters, "--axis",
                                           axis), expected, f"axis {axis}")
-            if axis in (2, -1):  # without --axis NumPy's rule: the last
+            if axis in (2, -1):  # without --axis, NumPy's rule: the last
                 self.assert_same(self.compute("quantize", self.path("x.npy"), *parameters),
                                  expected)
-            # one of the two per tensor
+            # One of the two may be per tensor.
             parameters[3] = "7"
             expected = quantize(x, scale.reshape(shape), 7, np.uint8)
             self.assert_same(self.compute("quantize", self.path("x.npy"), *parameters, "--axis",
                                           axis), expected)
-        # Of one element, which --axis does not concern.
+        # --axis does not matter to a parameter of one element.
         for scale in [2, self.save("s.npy", np.full(1, 2, F32))]:
             got = self.compute("quantize", self.path("x.npy"), "--scale", scale, "--type", "u8",
                                "--axis", 2)
@@ -76,7 +76,7 @@ class QuantizeTest(CliTest):
                                            np.int8).reshape(x.shape), str(shape))
 
     def test_precision(self):
-        """ONNX's precision: NumPy's own f16 arithmetic, whose sums and quotients round once."""
+        """ONNX's precision, compared with NumPy's f16 arithmetic, whose quotients round once."""
         x, scale = sample(self.rng, (3, 50), "f4"), self.rng.uniform(0.1, 3, (50,)).astype(F32)
         with np.errstate(all="ignore"):
             quotients = x.astype("f2") / scale.astype("f2")
@@ -93,7 +93,7 @@ class QuantizeTest(CliTest):
                     "f64", says="--precision")
 
     def test_blocks(self):
-        """ONNX's block_size: a scale and a zero point for each block along the axis."""
+        """ONNX's block_size: one scale and one zero point for each block along the axis."""
         shape = (4, 6, 10)
         for order, (axis, block) in itertools.product("CF", [(0, 2), (1, 3), (1, 1), (1, 6),
                                                              (2, 5), (-1, 2), (-3, 4), (0, 3),
@@ -140,8 +140,8 @@ class QuantizeTest(CliTest):
                            "u8")
         self.assert_same(got, empty.astype(np.uint8))
 
-    def test_packed_types(self):
-        """4 and 2 bits: in files a value a byte, of u8 or i8."""
+    def test_sub_byte_types(self):
+        """Types of 4 and 2 bits, for which files have one byte per element, of u8 or i8."""
         for bits, kind, (axis, block) in itertools.product([4, 2], "iu", [(1, 1), (0, 1), (1, 3)]):
             shape, dtype = (5, 7), kind + "1"
             least = -(2**(bits - 1)) if kind == "i" else 0
@@ -165,7 +165,7 @@ class QuantizeTest(CliTest):
                            "--zero-point", 7, "--bits", 4)
         self.assert_same(got, np.array([-12, 16], F32))
 
-    def test_packed_types_in_fortran_order(self):
+    def test_sub_byte_types_in_fortran_order(self):
         x = np.asfortranarray(np.arange(6, dtype="u1").reshape(2, 3))
         zero = np.asfortranarray(np.array([[1, 2, 3], [4, 5, 6]], "u1"))
         self.assert_same(self.compute("dequantize", self.save("x.npy", x), "--bits", 4, "--scale", 2,
@@ -175,7 +175,7 @@ class QuantizeTest(CliTest):
                                       "--scale", 1, "--zero-point", self.save("z.npy", zero)),
                          x + zero)
 
-    def test_packed_types_that_do_not_fit(self):
+    def test_sub_byte_types_that_do_not_fit(self):
         x, q = self.save("x.npy", np.ones(3, F32)), self.save("q.npy", np.array([1, 16], "u1"))
         self.refuse("dequantize", q, "--scale", 1, "--bits", 4,
                     says=["q.npy: element 1 is 16, u4's range is 0..15"])
@@ -256,7 +256,7 @@ class QuantizeTest(CliTest):
                          self.refuse("quantize", self.save("y.npy", np.zeros(3, "i2")), "--scale",
                                      1, "--type", "u8", says=["InputTensor", "y.npy"],
                                      code=1).stderr)
-        # What NumPy makes of Python's integers by itself.
+        # The types that NumPy gives Python's integers.
         z, n = self.save("z.npy", np.array(3)), self.save("n.npy", np.arange(3))
         u, w = self.save("u.npy", np.ones(3, "u1")), self.save("w.npy", np.ones(3, "i2"))
         half = self.save("h.npy", np.ones(3, F16))

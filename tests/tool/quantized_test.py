@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`hewn qadd`, `hewn qmul` and `hewn requantize`."""
+"""Tests of `hewn qadd`, `hewn qmul` and `hewn requantize`."""
 
 import itertools
 
@@ -41,7 +41,7 @@ class QaddTest(CliTest):
         scales = ["--a-scale", 1, "--b-scale", 1, "--scale", 1]
         two = self.save("two.npy", np.ones(2, F32))
         self.refuse("qadd", a, a, "--a-scale", two, *scales[2:],
-                    says=["AScaleTensor", "two.npy", "2 elements", "exactly 1"])
+                    says=["AScaleTensor", "two.npy", "2 elements", "expected 1"])
         self.refuse("qadd", a, a, *scales[:4], "--scale", two,
                     says=["OutputScaleTensor", "2 elements"])
         self.refuse("qadd", a, self.save("c.npy", np.zeros((2, 4), "u1")), *scales,
@@ -69,7 +69,7 @@ class QmulTest(CliTest):
 
     def test_defaults(self):
         threes = self.save("a.npy", np.full(3, 3, "u1"))
-        # 4.5.
+        # The product is 4.5, which rounds to even.
         self.assert_same(self.compute("qmul", threes, threes, "--a-scale", 1, "--b-scale", 0.5,
                                       "--scale", 1), np.full(3, 4, "u1"))
 
@@ -100,13 +100,13 @@ class RequantizeTest(CliTest):
             self.assert_same(got, steps, f"{kind} {name}")
 
     def dequantized(self, x, zero_point):
-        """The file that DEQUANTIZE_LINEAR makes."""
+        """The name of the file that DEQUANTIZE_LINEAR makes from x."""
         return self.save("d.npy", self.compute("dequantize", self.save("x.npy", x), "--scale", 0.03,
                                                f"--zero-point={zero_point}"))
 
     def test_defaults(self):
         threes = self.save("x.npy", np.full(3, 3, "u1"))
-        # 1.5 and 2.5.
+        # The quotients are 1.5 and 2.5, and both round to 2.
         for scale, due in [(2, 2), (1.2, 2)]:
             self.assert_same(self.compute("requantize", threes, "--input-scale", 1, "--scale", scale),
                              np.full(3, due, "u1"))

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Random command lines of hewn, right ones and damaged ones:
+"""Random command lines of hewn, both correct and damaged ones:
 
     python3 random_test.py <path of hewn> [--seconds 3600] [--seed N] [--case N]
 
-Each is determined by the seed and its number. The contract: exit status 0, one line on standard
-output, and the outputs complete and right, by NumPy, bit for bit; or 1, 2 or 3, one error on standard
-error that names what is wrong, and every file as it was. Never a signal, another file or a
-temporary one."""
+The seed and a case's number determine the case. hewn must keep this contract. Either its exit
+status is 0, it prints one line on standard output, and its outputs are complete and, compared with
+NumPy, right bit for bit. Or its exit status is 1, 2 or 3, it prints one error on standard error
+that names what is wrong, and every file is as it was. No signal ends it, and it leaves no other or
+temporary file."""
 
 import argparse
 import os
@@ -24,7 +25,7 @@ F32, F16 = np.float32, np.float16
 PACKED = {"u4": (0, 15), "i4": (-8, 7), "u2": (0, 3), "i2": (-2, 1)}
 DTYPES = {"f32": F32, "f16": F16, "i8": np.int8, "u8": np.uint8, "i16": np.int16, "u16": np.uint16,
           "i32": np.int32, "u32": np.uint32, "i64": np.int64, "u64": np.uint64}
-STOPS = {"--help", "-h", "--version", "--man", "--completion"}  # after which nothing else is done
+STOPS = {"--help", "-h", "--version", "--man", "--completion"}  # hewn then does nothing else
 JUNK = ["", "-", "--", "x", "-1", "1e999", "nan", "u9", "f64", "0x", "--nonsense", "--scale", "-o",
         "--axis", "--axis=9", "--block-size=0", "--threads=-1", "--type=f32", "--variant=none",
         "--device=cuda:9", "--feature-level=7", "--max-scans", "=", "\u00e9\u2713", "a b", "\x01",
@@ -34,7 +35,7 @@ JUNK = ["", "-", "--", "x", "-1", "1e999", "nan", "u9", "f64", "0x", "--nonsense
 
 
 class Failure(Exception):
-    """The contract is broken."""
+    """hewn broke the contract."""
 
 
 def clamped(quotient, zero_point, least, most):
@@ -43,7 +44,7 @@ def clamped(quotient, zero_point, least, most):
 
 
 def rounded_to(precision, values):
-    """Values of float64, rounded once to a float type of 16 bits, as f32."""
+    """Rounds values of float64 once, to a float type of 16 bits. Returns them as f32."""
     if precision == "f16":
         return values.astype(F16).astype(F32)
     _, exponent = np.frexp(values)
@@ -53,7 +54,7 @@ def rounded_to(precision, values):
 
 
 class Case:
-    """A command line, its files in the current folder, and what each output must hold."""
+    """A command line, the files in its current folder, and what each output must contain."""
 
     def __init__(self, chance):
         self.chance, self.rng = chance, np.random.default_rng(chance.getrandbits(63))
@@ -78,7 +79,8 @@ class Case:
         return name
 
     def picture(self):
-        """Writes a PNG of random pixels. Its name, and what a quantization reads of it."""
+        """Writes a PNG of random pixels. Returns its name, and what a quantization reads from
+        it."""
         self.count += 1
         name, channels = f"{'abcdefghij'[self.count]}.png", self.chance.randint(1, 4)
         self.shape = tuple(self.chance.randint(1, 6) for _ in range(2)) + (channels,) * (channels > 1)
@@ -104,8 +106,8 @@ class Case:
         return values
 
     def parameter(self, make, option):
-        """A scale or zero point: its words, and its values as they broadcast over the data. `make`:
-        an array of a shape."""
+        """A scale or zero point. Returns its words on the command line, and its values so that they
+        broadcast over the data. `make` makes an array of a given shape."""
         shape, form = self.shape, self.chance.choice(["number", "one", "broadcast", "axis"])
         if form == "axis" and shape and 0 not in shape and self.axis is not None:
             length = shape[self.axis]
@@ -132,7 +134,8 @@ class Case:
                                                           dtype=np.int64)).astype(DTYPES[kind])
 
     def choose_axis(self, whole_blocks=False):
-        """With --axis 1-D parameters of several elements lie along it, each for a block."""
+        """Chooses whether the line has --axis and --block-size. With --axis, 1-D parameters of
+        several elements have one element for each block along the axis."""
         self.axis, self.block = None, 1
         if not self.shape or self.chance.random() < 0.5:
             return []
@@ -258,7 +261,7 @@ class Case:
         return words
 
     def damage(self):
-        """Changes one or two words."""
+        """Changes one or two words of the line."""
         for _ in range(self.chance.randint(1, 2)):
             at, junk = self.chance.randrange(len(self.words) + 1), self.chance.choice(JUNK)
             if at == len(self.words) or self.chance.random() < 0.2:
@@ -315,7 +318,7 @@ def check_done(case, words, is_right, result, before, after, folder):
         if new:
             raise Failure(f"{new} were written")
         return
-    # A damaged line may write an input again with the same bytes.
+    # A damaged line may overwrite an input with the same bytes.
     if not (new or result.stdout.partition(":")[0] in before) or result.stdout.count("\n") != 1:
         raise Failure("exit status 0 without an output, or without one line that tells of it")
     if is_right and new != set(case.outputs):

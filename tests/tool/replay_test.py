@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`hewn replay`."""
+"""Tests of `hewn replay`."""
 
 import json
 import os
@@ -11,9 +11,9 @@ import cli
 import numpy as np
 from cli import F32, HANG, SOURCE_DIR, CliTest, cpu_targets, dequantize, quantize, quantized_add, read
 
-# What DxDispatch knows of DirectML's operators: GetBindPoints and ParseDml...OperatorDesc in
-# DxDispatch/src/model/JsonParsersGenerated.cpp of microsoft/DirectML at a9614e8, required tensors
-# and optional ones.
+# DirectML's operators as DxDispatch knows them: the required tensors, and the optional ones. They
+# are from GetBindPoints and ParseDml...OperatorDesc in
+# DxDispatch/src/model/JsonParsersGenerated.cpp of microsoft/DirectML at a9614e8.
 DXDISPATCH_OPERATORS = {
     "DML_OPERATOR_ELEMENT_WISE_ADD": ({"ATensor", "BTensor", "OutputTensor"}, set()),
     "DML_OPERATOR_ELEMENT_WISE_QUANTIZE_LINEAR": ({"InputTensor", "ScaleTensor", "OutputTensor"},
@@ -24,7 +24,8 @@ DXDISPATCH_OPERATORS = {
         {"ATensor", "AScaleTensor", "BTensor", "BScaleTensor", "OutputScaleTensor", "OutputTensor"},
         {"AZeroPointTensor", "BZeroPointTensor", "OutputZeroPointTensor"}),
 }
-# The same file's ParseDmlTensorDataType, and what NpyReaderWriter.cpp reads them from.
+# The types of ParseDmlTensorDataType in the same file, and those from which NpyReaderWriter.cpp
+# makes them.
 DXDISPATCH_TYPES = {"FLOAT32": "f4", "FLOAT16": "f2", "UINT8": "u1", "INT8": "i1", "UINT16": "u2",
                     "INT16": "i2", "UINT32": "u4",
                     "INT32": "i4", "UINT64": "u8", "INT64": "i8"}
@@ -32,8 +33,8 @@ DXDISPATCH_TYPES = {"FLOAT32": "f4", "FLOAT16": "f2", "UINT8": "u1", "INT8": "i1
 
 class ReplayTest(CliTest):
     def names(self):
-        """The cases of this build's kernels that DirectML has, of which a signed sum's serve the
-        unsigned type too."""
+        """The names of the cases for this build's kernels that DirectML has. The kernel for a
+        signed sum has a case for the unsigned type as well."""
         names = set()
         for variant in json.loads(self.succeed("info", "--json").stdout)["variants"]:
             operator, signature = variant["operator"], variant["signature"]
@@ -53,8 +54,8 @@ class ReplayTest(CliTest):
             return json.load(file)
 
     def check_model(self, folder, name, model):
-        """Nothing but what DxDispatch's parser reads (JsonParsers.cpp, ParseModel), and files that
-        fit. Returns the inputs, expanded."""
+        """Checks that the model has nothing that DxDispatch's parser does not read
+        (JsonParsers.cpp, ParseModel), and that its files fit. Returns the inputs, expanded."""
         self.assertEqual(set(model), {"resources", "dispatchables", "commands"})
         (operator,) = model["dispatchables"].values()
         self.assertEqual(set(operator), {"type", "desc"})
@@ -118,7 +119,7 @@ class ReplayTest(CliTest):
             result = np.load(os.path.join(folder, name + ".hewn.npy"))
             self.assertEqual(list(result.shape), output["Sizes"])
             self.assert_same(result, self.expected(operator, dtype, tensors), name)
-            # Special values and ties are among the inputs.
+            # The inputs contain special values and ties.
             first = tensors.get("InputTensor", tensors.get("ATensor"))
             if first.dtype.kind == "f":
                 tiny = np.finfo(first.dtype).tiny
@@ -131,7 +132,7 @@ class ReplayTest(CliTest):
                     ties = (quotients % 1 == 0.5) & (abs(quotients) < 256)
                 self.assertGreater(np.count_nonzero(ties), 200, name)
             self.check_inputs(operator, name, tensors)
-        # A folder within one that does not exist either; and one that is there.
+        # The folder may be one within another that does not exist either, or one that exists.
         for _ in range(2):
             self.succeed("replay", self.path("new/folder"), "--variant",
                          "add_i8__"
@@ -140,7 +141,7 @@ class ReplayTest(CliTest):
             self.assertEqual(len(os.listdir(self.path("new/folder"))), 8)
 
     def check_inputs(self, operator, name, tensors):
-        """What may go wrong is among the inputs."""
+        """Checks that the inputs contain the values with which something may go wrong."""
         def holds(array, *values):
             self.assertLessEqual({array.dtype.type(value).tobytes() for value in values},
                                  {value.tobytes() for value in array.reshape(-1)}, name)
@@ -183,11 +184,11 @@ class ReplayTest(CliTest):
             if operator == "DEQUANTIZE_LINEAR":
                 self.assertGreaterEqual(len(np.unique(x)), 256, name)
                 holds(x, *ends(x.dtype))
-                # From one end to the other.
+                # The values reach from one end of the type to the other.
                 self.assertGreater(len(np.unique(x >> 8 * x.itemsize - 8)), 254, name)
                 return
             holds(scale, 0.039215686)
-            # Ties of odd numbers, with their neighbours.
+            # Ties of odd numbers, and their neighbours.
             row = x[0, 0, np.flatnonzero(scale[0, 0, :, 0] == 2)[0]]
             ties = np.arange(-511, 512, 2)
             holds(row, *ties)
@@ -196,7 +197,7 @@ class ReplayTest(CliTest):
                       *np.nextafter(ties.astype(x.dtype), x.dtype.type(-np.inf)))
 
     def test_comparison_of_the_docs(self):
-        """docs/lab/directml.md's program finds what differs, and only that."""
+        """The program in docs/lab/directml.md finds all differences, and nothing else."""
         script = read(os.path.join(SOURCE_DIR, "docs", "lab",
                                    "directml.md")).decode().split("```python\n")[1].split("```")[0]
         folder = self.path("cases")
@@ -239,7 +240,8 @@ class ReplayTest(CliTest):
 
     @unittest.skipIf(os.name == "nt", "limits of POSIX")
     def test_a_full_disk(self):
-        """No file may grow beyond 1000 bytes: the tensors of ADD i8 have less, its model more."""
+        """No file may grow beyond 1000 bytes. The tensors of ADD i8 are smaller, its model is
+        larger."""
         import resource
         target = cpu_targets(json.loads(self.succeed("info", "--json").stdout))[0]["name"]
         result = subprocess.run([cli.HEWN, "replay", self.path("full"), "--variant",

@@ -27,7 +27,7 @@ def hewn(*arguments, **environment):
 
 
 def completions(*words):
-    """{word: what it is} of those that may stand for the last word."""
+    """The words that may stand for the last one, as {word: its description}."""
     return dict(line.partition("\t")[::2]
                 for line in hewn("--complete", *words).splitlines())
 
@@ -90,9 +90,9 @@ class CompletionTest(unittest.TestCase):
         every = completions("quantize", "x.npy", "-")
         self.assertLessEqual({"--scale", "--type", "--output", "--variant", "--help", "--progress"},
                              set(every))
-        self.assertNotIn("-o", every)  # its long name is there
+        self.assertNotIn("-o", every)  # its long name is offered instead
         self.assertEqual(set(completions("quantize", "-o")), {"-o"})
-        # An option that is given is not offered again.
+        # An option that the line already has is not offered again.
         self.assertEqual(set(every) - set(completions("quantize", "x.npy", "--scale", "1", "-")),
                          {"--scale"})
         self.assertEqual(set(completions("quantize", "--zer")), {"--zero-point"})
@@ -124,13 +124,13 @@ class CompletionTest(unittest.TestCase):
                      ["conformance", "a", "b", "c", ""]]:
             self.assertEqual(completions(*line), {":files": ""}, line)
         self.assertEqual(completions("replay", ""), {":folders": ""})
-        # After the last file come options.
+        # After the last file, options follow.
         self.assertIn("--output", completions("add", "a", "b", ""))
         self.assertEqual(completions("add", "--threads", ""), {})
 
 
 class Terminal:
-    """An interactive shell on a terminal of its own, and what it prints after a mark."""
+    """An interactive shell on a terminal of its own, and what it has printed."""
 
     def __init__(self, test, command, environment):
         pid, self.file = pty.fork()
@@ -144,7 +144,7 @@ class Terminal:
         os.write(self.file, text.encode())
 
     def line_after(self, mark):
-        """What stands behind the mark, in a line that begins with it."""
+        """Waits for a line that begins with the mark, and returns the rest of it."""
         pattern = re.compile(rf"[\r\n]{mark}([^\r\n]*)[\r\n]")
         end = time.monotonic() + PATIENCE
         while not (found := pattern.search(self.seen)):
@@ -156,7 +156,7 @@ class Terminal:
 
 
 class ShellTest(unittest.TestCase):
-    """The scripts, in the shells themselves."""
+    """The completion scripts, run in the shells themselves."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -174,7 +174,8 @@ class ShellTest(unittest.TestCase):
         return self.folder / name
 
     def check(self, complete):
-        """`complete` gives the words that the shell makes of the last one."""
+        """Checks words with `complete`, which returns what the shell makes of the last word of a
+        line."""
         self.assertEqual(complete("hewn qu"), ["quantize"])
         self.assertEqual(complete("hewn quantize --zer"), ["--zero-point"])
         self.assertEqual(sorted(complete("hewn quantize --type u1")), ["u16"])
@@ -185,16 +186,16 @@ class ShellTest(unittest.TestCase):
         folders = complete("hewn replay fol")
         self.assertEqual([folder.rstrip("/") for folder in folders], ["folder"])
         self.assertEqual(complete("hewn replay pho"), [])
-        # A colon ends no word of hewn's.
+        # A colon does not end a word of hewn's command line.
         self.assertEqual(complete("hewn add --device cuda:1 pho"), ["photo.npy"])
         self.assertEqual(complete("hewn add --device cuda:1 --varia"), ["--variant"])
         self.assertEqual(complete("hewn add --device pho:fol"), [])
         self.assertEqual(complete(f"{self.folder / 'bin' / 'hewn'} dequ"), ["dequantize"])
 
     def shell(self, command, start):
-        """A function that completes a line's last word in that shell: the words that stand in its
-        place when C-x a was pressed and SAID and the line were printed, for which `start` makes the
-        shell ready."""
+        """Returns a function that completes the last word of a line in that shell, and returns the
+        words that then stand in its place. The function types the line and C-x a, for which the
+        shell prints SAID and the completed line. `start` is what prepares the shell for this."""
         terminal = Terminal(self, command, self.environment)
         terminal.send(f"cd {self.folder}; say() {{ printf 'SAID%s\\n' \"$*\"; }}\n"
                       f"{start}say ready\n")
@@ -211,20 +212,21 @@ class ShellTest(unittest.TestCase):
 
     def test_bash(self):
         script = self.script("bash", "hewn.bash")
-        # C-x a: all completions, then `say ` at the line's beginning, then the end of the line.
+        # C-x a inserts all completions, puts `say ` at the line's beginning and runs the line.
         complete = self.shell(["bash", "--norc", "--noprofile", "-i"],
                               f"source {script}\n"
                               "bind '\"\\C-xb\": insert-completions'\n"
                               "bind '\"\\C-xa\": \"\\C-xb\\C-asay \\C-m\"'\n")
         self.check(complete)
-        # What follows "=" is a word of its own in bash.
+        # In bash, what follows "=" is a word of its own.
         self.assertEqual(complete("hewn quantize --type=u1"), ["--type=u16"])
         self.assertEqual(complete("hewn quantize --scale=pho"), ["--scale=photo.npy"])
 
     @needs("zsh")
     def test_zsh(self):
         self.script("zsh", "_hewn")
-        # _all_matches inserts several matches; a single one is completed.
+        # _all_matches inserts the matches if there are several. A single match is completed as
+        # usual.
         complete = self.shell(["zsh", "-f", "-i"],
                               "fpath=($HOME $fpath); autoload -Uz compinit && compinit -u -D\n"
                               "zle -C all-matches complete-word _generic\n"

@@ -1,5 +1,5 @@
-# The command line: conformance, which is cases of other projects, and verify. The entries of the
-# other files here are in ../tools/CMakeLists.txt.
+# Tests of the command line: conformance, which runs cases of other projects, and verify. The
+# entries of the other files in this folder are in tools/CMakeLists.txt.
 
 if(TARGET hewn_cli)
     file(GLOB cases CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/../data/*.jsonl)
@@ -14,7 +14,7 @@ error: (CUDA|OpenCL): (no (CUDA|OpenCL) driver|the driver has no device)")
             set(quick)
             set(on --device ${device})
         endif()
-        # Wine has no driver for it; of OpenCL it passes on the system's.
+        # Wine has no CUDA driver. It passes calls of OpenCL on to the system's driver.
         if(WIN32 AND device STREQUAL "cuda")
             continue()
         endif()
@@ -22,8 +22,8 @@ error: (CUDA|OpenCL): (no (CUDA|OpenCL) driver|the driver has no device)")
             --variant ${target} ${on} TARGET ${target} PROPERTIES ${no_gpu})
     endforeach()
 
-    # A program with one wrong constant in one kernel, of the first target that has it. Of Windows'
-    # build the kernels are in the DLL: a wrong one, with the tool beside it.
+    # A program with one wrong constant in one kernel, that of the first target that has it. In a
+    # build for Windows the kernels are in the DLL: there, a wrong DLL with the tool next to it.
     set(planted)
     foreach(target IN LISTS HEWN_BUILT_TARGETS)
         set(device ${HEWN_TARGET_${target}_DEVICE})
@@ -62,8 +62,8 @@ error: (CUDA|OpenCL): (no (CUDA|OpenCL) driver|the driver has no device)")
         break()
     endforeach()
 
-    # `hewn verify` everywhere, though it does not take long enough to be worth much on emulated
-    # CPUs; natively all of it.
+    # `hewn verify` runs everywhere. On emulated CPUs it has too few cases to prove much; a native
+    # build runs all its tests.
     if(CMAKE_CROSSCOMPILING)
         hewn_add_test(verify main
             COMMAND hewn_cli verify --device cpu --operator add --cases 20)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Wrong arguments, files and environments: what is refused, and what is left behind."""
+"""Tests of wrong arguments, files and environments: what is refused, and what is left behind."""
 
 import itertools
 import json
@@ -61,7 +61,7 @@ class BadUsageTest(CliTest):
                         f"--axis={axis}", says=["--axis", str(axis), "2 dimensions"])
         self.refuse("quantize", self.path("r0.npy"), "--scale", 1, "--axis", 0, "--type", "u8",
                     says=["--axis 0", "0 dimensions"])
-        for kind in ["f32", "i64", "float32", "int64"]:  # known, but not an output's
+        for kind in ["f32", "i64", "float32", "int64"]:  # known types, but not an output's
             self.refuse("quantize", a, "--scale", 1, "--type", kind,
                         says=["--type", kind, "u8", "i8", "i32"])
         self.refuse("dequantize", a, "--scale", 1, says=["InputTensor", "a.npy"], code=1)
@@ -78,7 +78,7 @@ class BadUsageTest(CliTest):
                                  ("99999999999999999999", "u8", "0..255")]:
             self.refuse("quantize", a, "--scale", 1, f"--zero-point={zero}", "--type", kind,
                         says=["--zero-point", zero, says])
-        # As an unset variable of a shell makes them.
+        # An empty word, which an unset variable of a shell makes.
         self.refuse("quantize", a, "--scale", 1, "--zero-point", "", "--type", "u8",
                     says="--zero-point")
         q = self.save("q.npy", np.zeros(2, "u1"))
@@ -189,8 +189,8 @@ class BadUsageTest(CliTest):
                          3 * np.arange(3))
         self.assertTrue(os.path.islink(self.path("link.npy")))
         self.assert_same(np.load(self.path("elsewhere/real.npy")), 3 * np.arange(3))
-        # As a store by contents has them: the name says what kind of file it is; and one that leads
-        # nowhere yet.
+        # A link as a content-addressed store has it: the link's name tells the kind of file, and
+        # the file that it leads to does not exist yet.
         os.symlink(os.path.join("elsewhere", "0a1b"), self.path("link.png"))
         self.succeed("quantize", self.save("b.npy", np.ones((2, 2), F32)), "--scale", 1, "--type",
                      "u8", "-o", self.path("link.png"))
@@ -213,8 +213,8 @@ class BadUsageTest(CliTest):
 
     @unittest.skipIf(os.name == "nt", "limits of POSIX")
     def test_a_full_disk(self):
-        """No file may grow beyond 4096 bytes: what was begun is removed again, also where the
-        system's signal for that, SIGXFSZ, would end the program."""
+        """If no file may grow beyond 4096 bytes, the begun output is removed again. This holds even
+        if SIGXFSZ, the system's signal for that, would end the program."""
         import resource
         a = self.save("large.npy", sample(self.rng, (100, 100), "u1"))
         for out, action in itertools.product(["out.npy", "out.png"],
@@ -234,7 +234,7 @@ class BadUsageTest(CliTest):
 
     @unittest.skipIf(os.name == "nt", "mounts of Linux")
     def test_a_disk_without_space(self):
-        """A file system of 16 KiB, in a name space of its own."""
+        """The disk is a file system of 16 KiB in a name space of its own."""
         folder, script = self.path("disk"), (
             'mount -t tmpfs -o size=16k none "$1" || exit 77; shift; "$@"; code=$?; '
             'ls -A "$(dirname "${@: -1}")"; exit $code')
@@ -254,7 +254,8 @@ class BadUsageTest(CliTest):
 
     @unittest.skipIf(os.name == "nt", "/proc of Linux")
     def test_home_is_read_only(self):
-        """It writes nothing but the output, wherever it starts: nobody writes in /proc."""
+        """hewn writes only its output, wherever it starts. Here HOME is /proc, where nobody can
+        write."""
         a = self.save("a.npy", np.arange(9, dtype="f4"))
         environment = {**os.environ, "OCL_ICD_VENDORS": self.folder.name,
                        **dict.fromkeys(["HOME", "TMPDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"],
@@ -270,11 +271,12 @@ class BadUsageTest(CliTest):
 
     @unittest.skipIf(os.name == "nt", "signals of POSIX")
     def test_killed_while_it_writes(self):
-        """Under the final name is the old file or the new one, whole; and the next run works."""
+        """The final name always has the old file or the new one, complete; and the next run
+        works."""
         a = self.save("a.npy", np.zeros(32 << 20, "i1"))
         for before in [None, np.arange(5)]:
             name = self.path("out.npy")
-            for _ in range(50):  # until it was caught writing
+            for _ in range(50):  # until hewn is caught while it writes
                 if before is not None:
                     self.save("out.npy", before)
                 left = self.kill_while_it_writes("add", a, "1", "-o", name)
@@ -294,15 +296,15 @@ class BadUsageTest(CliTest):
             os.remove(self.path(left[0]))
 
     def without_drivers(self):
-        """An environment without OpenCL's drivers: PoCL's LLVM has handlers of signals of its own,
+        """An environment without OpenCL's drivers. PoCL's LLVM has its own handlers of signals,
         which swallow some."""
         return {**os.environ, "OCL_ICD_VENDORS": self.folder.name}
 
     def kill_while_it_writes(self, *arguments, by=9):
-        """What the tool leaves when that signal is sent as soon as a file appears that was not
-        there; None if it was done before the signal came."""
+        """Sends the signal as soon as a new file appears. Returns the temporary files that hewn
+        leaves; None if hewn was done before the signal came."""
         there = set(os.listdir(self.folder.name))
-        # A shell's background jobs ignore some signals, and so would this child.
+        # The background jobs of a shell ignore some signals, and this child would as well.
         heed = None if by == 9 else lambda: signal.signal(by, signal.SIG_DFL)
         with subprocess.Popen([cli.HEWN, *arguments], stdout=subprocess.DEVNULL, preexec_fn=heed,
                               env=self.without_drivers()) as process:
@@ -314,11 +316,11 @@ class BadUsageTest(CliTest):
 
     @unittest.skipIf(os.name == "nt", "signals of POSIX")
     def test_ended_by_a_signal_while_it_writes(self):
-        """Nothing is left by a signal that a program can catch."""
+        """A signal that a program can catch leaves no file behind."""
         a = self.save("a.npy", np.zeros(32 << 20, "i1"))
         for by in [signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGPIPE, signal.SIGTERM,
                    signal.SIGXCPU]:
-            for _ in range(50):  # until it was caught writing
+            for _ in range(50):  # until hewn is caught while it writes
                 left = self.kill_while_it_writes("add", a, "1", "-o", self.path("out.npy"), by=by)
                 if left is not None and not os.path.exists(self.path("out.npy")):
                     break
@@ -328,21 +330,20 @@ class BadUsageTest(CliTest):
 
     @unittest.skipIf(os.name == "nt", "limits of POSIX")
     def test_out_of_memory(self):
-        """Wherever memory ends, the exit code is 3, with one line that says so, and nothing is
-        written."""
+        """Wherever memory ends, the exit code is 3, one line says so, and nothing is written."""
         import resource
 
         def run(limit, *arguments):
             return subprocess.run([cli.HEWN, *map(str, arguments)], capture_output=True, text=True,
                                   timeout=HANG,
-                                  # Drivers may abort.
+                                  # Drivers may abort, so there are none.
                                   env={**os.environ, "OCL_ICD_VENDORS": self.folder.name},
                                   preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS,
                                                                         (limit, limit)))
 
         if run(128 << 20, "--version").returncode != 0:
             self.skipTest("the program alone needs more memory, as with a sanitizer")
-        least, enough = 0, 128 << 20  # for --version
+        least, enough = 0, 128 << 20  # bytes for --version
         while enough - least > 4096:
             middle = (least + enough) // 2
             works = run(middle, "--version").returncode == 0
@@ -352,7 +353,7 @@ class BadUsageTest(CliTest):
             before, codes = set(os.listdir(self.folder.name)), []
             for limit in [enough, *sorted(self.rng.integers(enough, enough + (64 << 20),
                                                             14).tolist()), enough + (80 << 20)]:
-                # Other threads need stacks.
+                # Other threads would need stacks.
                 result = run(limit, *arguments, "--threads", 1,
                              *(["-o", self.path(out)] if out else []))
                 text = f"{limit} {arguments} {result.returncode}\n{result.stdout}{result.stderr}"
@@ -399,7 +400,7 @@ class BadUsageTest(CliTest):
         self.refuse("add", self.a, self.a, "--variant", name, says=[name, "fit"], code=1)
 
     def test_wrong_names(self):
-        """The nearest name is suggested, and a list only where it is short."""
+        """The nearest name is suggested. A list is given only if it is short."""
         a = self.a
 
         def suggests(meant, *arguments, code=2, out=None, **environment):
@@ -450,7 +451,8 @@ class BadUsageTest(CliTest):
               for word in ["f16", "float16"]])
 
     def test_default_type(self):
-        """Python's: the zero point's, of a file; else u8, or the first operand's."""
+        """The same default as in Python: the type of a zero point in a file, else u8 or the first
+        operand's type."""
         x, q = self.save("x.npy", sample(self.rng, (4, 5), "f4")), sample(self.rng, (4, 5), "u1")
         self.assertEqual(self.compute("quantize", x, "--scale", 0.5).dtype, np.uint8)
         self.assertEqual(self.compute("quantize", x, "--scale", 0.5, "--zero-point", 3).dtype,
@@ -459,7 +461,7 @@ class BadUsageTest(CliTest):
             zero = self.save("z.npy", np.array(3, kind))
             self.assert_same(self.compute("quantize", x, "--scale", 0.5, "--zero-point", zero),
                              quantize(np.load(x), F32(0.5), 3, np.dtype(kind)), kind)
-        # --type comes first; NumPy's i64 is no output's type.
+        # --type wins over the zero point's type. NumPy's i64 is not a type of outputs.
         self.refuse("quantize", x, "--scale", 0.5, "--zero-point", self.save("z.npy", np.int8(3)),
                     "--type", "u8", says=["z.npy", ".astype('|u1')"], code=1)
         self.refuse("quantize", x, "--scale", 0.5, "--zero-point", self.save("z.npy", np.int64(3)),

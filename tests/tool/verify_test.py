@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""`hewn verify`, and what it finds in a program one of whose kernels has a wrong constant.
+"""Tests of `hewn verify`, and of what it finds in a program with a wrong constant in one kernel.
 
     verify_test.py HEWN [WRONG PLANTED ROUNDED]
 
-WRONG: the variant that is wrong in PLANTED; in ROUNDED only with an attribute `precision`."""
+WRONG is the variant that is wrong in the program PLANTED. In the program ROUNDED it is wrong only
+for an attribute `precision`."""
 
 import json
 import pathlib

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Optimisers of other projects on a recorded space, Kernel Tuner with hewn's files, and the
-benchmark of optimisers: foreign_test.py
+"""Tests of other projects' optimisers on a recorded space, of Kernel Tuner with hewn's files, and
+of the benchmark of optimisers. The file takes no arguments.
 
-Needs the wheels of tools/tune/benchmark-requirements.txt: build-tune/benchmark-venv/bin/python has
-them, which `./tune.sh benchmark --set-up` makes."""
+It needs the wheels of tools/tune/benchmark-requirements.txt. build-tune/benchmark-venv/bin/python
+has them, which `./tune.sh benchmark --set-up` makes."""
 
 import contextlib
 import io
@@ -40,14 +40,15 @@ BEST = {"width": 16, "vector": 4, "tail": "narrowed", "ahead": 1024}
 
 
 def ms(config):
-    """A made-up time with one optimum, BEST, of 0.5 ms."""
+    """A made-up time in ms, with one optimum: BEST takes 0.5 ms."""
     far = sum(abs(PARAMETERS[n].index(config[n]) - PARAMETERS[n].index(BEST[n])) * weight
               for n, weight in {"width": 0.05, "vector": 0.07, "tail": 0.06, "ahead": 0.03}.items())
     return 0.5 + far
 
 
 def synthetic():
-    """Every eighth configuration is wrong or was refused, but neither the best nor the present."""
+    """A recorded space in which every eighth configuration is wrong or was refused, except for the
+    best and the present one."""
     space = hewn_tune.Space("quantize_linear_made_up", PARAMETERS, CONDITIONS, PRESENT)
     made = []
     for i, config in enumerate(space.configurations()):
@@ -74,7 +75,8 @@ class ForeignTest(unittest.TestCase):
         self.assertEqual(self.tuner.best(), (BEST, 0.5))
 
     def near(self, config, least=0.85):
-        """Whether an optimiser came near: the space's median has 0.65."""
+        """Checks that the configuration has at least this part of the best one's speed. The space's
+        median has 0.65 of it."""
         self.assertGreaterEqual(0.5 / self.tuner.evaluate(config).time, least, config)
 
     # ---- Five optimisers, as their own documents use them ----
@@ -138,14 +140,15 @@ class ForeignTest(unittest.TestCase):
     # ---- Kernel Tuner ----
 
     def test_kernel_tuner_reads_the_files(self):
-        """The schemas that it brings, and the best of the whole space."""
+        """hewn's files fit the schemas that Kernel Tuner brings, and it finds the best of the whole
+        space."""
         results, best = self.simulated("brute_force")
         self.assertEqual(best, BEST)
         self.assertEqual(len(results), len(self.tuner.space()))
         right = [r for r in results if "__error__" not in r]
         self.assertEqual(len(right), sum(e.status == "correct" for e in self.tuner.known.values()))
         self.assertEqual(min(r["time"] for r in right), 0.5)
-        file_utils.get_input_file(self.t1)  # by T1's schema
+        file_utils.get_input_file(self.t1)  # checks it by T1's schema
         synthetic().write(self.folder / "a.T4.json")
         document = json.loads((self.folder / "a.T4.json").read_text())
         for schema in ("results", "metadata"):
@@ -155,7 +158,8 @@ class ForeignTest(unittest.TestCase):
             jsonschema.validate(document, file_utils.output_file_schema("results")[1])
 
     def test_a_recorded_space(self):
-        """Kernel Tuner finds the best of one that the repository has."""
+        """Kernel Tuner finds the best configuration of a space that is recorded in the
+        repository."""
         (file,) = (SOURCE / "docs/measurements/spaces/zen4").glob("add_f32__*.T4.json.gz")
         self.tuner = hewn_tune.Recorded(file)
         hewn_tune.write_t1(self.tuner.space(), 65536, self.t1)
@@ -170,8 +174,8 @@ class ForeignTest(unittest.TestCase):
             {name: env["best_config"][name] for name in best}).time, fastest)
 
     def documented(self, page, says):
-        """Runs the block of Python of a page that has the text, in a folder where the repository's
-        documents are, and returns its variables."""
+        """Runs the Python block of a page that contains the text `says`, in a folder with the
+        repository's documents. Returns the block's variables."""
         text = (SOURCE / page).read_text(encoding="utf-8")
         (block,) = [block for block in re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.M)
                     if says in block]
@@ -211,7 +215,8 @@ class ForeignTest(unittest.TestCase):
                 self.assertEqual(len(told["mean"]), 60)
                 self.assertEqual(told["mean"], sorted(told["mean"]))
                 self.assertTrue(0.6 < told["mean"][-1] <= 1, told["mean"])
-                # A second an evaluation; annealing may stop before it has had all.
+                # Each evaluation takes a second. Annealing may stop before it has used all
+                # evaluations.
                 self.assertAlmostEqual(told["by_time"][-1], told["mean"][-1])
                 self.assertTrue(10 < told["clock"][-1] < 60.5, told["clock"][-1])
         text = (self.folder / "out/benchmark.md").read_text()

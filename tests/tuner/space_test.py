@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The tuner's spaces and recorded measurements: space_test.py BUILD-FOLDER [unittest arguments]"""
+"""Tests of the tuner's spaces and recorded measurements: space_test.py BUILD-FOLDER [unittest
+arguments]"""
 
 import concurrent.futures
 import contextlib
@@ -95,8 +96,8 @@ class SpaceTest(Folder):
             self.assertTrue(set(BUILD.by_hand).isdisjoint(space.parameters))
 
     def test_generators_refuse_what_the_conditions_exclude(self):
-        """Of each form one signature, and of it each value that the present configuration must not
-        have, and with each knob a configuration that is allowed."""
+        """Tries one signature of each form: each value that the conditions exclude in the present
+        configuration, and for each knob one allowed configuration with another value."""
         forms = {(k.operator, k.form, "__arm64_" in k.variant): k for k in BUILD.kernels
                  if k.form != "plan"}
         runs = []
@@ -127,7 +128,7 @@ class SpaceTest(Folder):
 
 
 def places(tree, path=()):
-    """Where something stands in a JSON document."""
+    """The paths of all values in a JSON document."""
     yield path
     items = tree.items() if isinstance(tree, dict) else enumerate(
         tree) if isinstance(tree, list) else ()
@@ -136,7 +137,7 @@ def places(tree, path=()):
 
 
 def damaged(document, random):
-    """A copy in which one thing is another, or missing."""
+    """A copy of the document in which one value is another one, or missing."""
     junk = [None, True, -1, 0, 1e400, float("nan"), 10**30, "", "x", "[", "[1", '["a", 1]', "{}",
             [], [1], [[]], ["a"], {}, {"a": 1}, {"id": 1}, "'a' * 4000000000 == tail", "width <"]
     copy = json.loads(json.dumps(document))
@@ -150,7 +151,7 @@ def damaged(document, random):
 
 
 class DamagedFileTest(Folder):
-    """Whatever is in a T1 or a T4 file: an error of hewn's that begins with the file's name."""
+    """Whatever a T1 or a T4 file contains, an error of hewn begins with the file's name."""
 
     def setUp(self):
         super().setUp()
@@ -179,7 +180,7 @@ class DamagedFileTest(Folder):
                 self.assertGreater(tuner.best()[1], 0)
             except hewn_tune.FileError as error:
                 self.assertTrue(str(error).startswith(f"{path}"), error)
-        self.assertGreater(readable, 100)  # what is damaged may be what nothing reads
+        self.assertGreater(readable, 100)  # damage may be in a part that nothing reads
 
     def test_random_damage_of_t1(self):
         random, path, readable = Random(1), self.folder / "T1.json", 0
@@ -240,8 +241,9 @@ class DamagedFileTest(Folder):
 
 
 class Engine:
-    """Stands in for builds and measurements of ADD f32: ns(config) is a candidate's time, of the
-    present one 100. Eight vectors are wrong, four in steps crash, one has the code of another."""
+    """Stands in for builds and measurements of ADD f32. A candidate takes ns(config), and the
+    present configuration 100. Candidates of 8 vectors are wrong, those of 4 vectors with `stepped`
+    crash, and a width of 0 gives the same code as one of 16."""
 
     def __init__(self, ns=lambda config: 50.0 + 10 * config["vector"], pause=0.0, chip="a chip"):
         self.ns, self.pause, self.chip, self.built, self.by_library = ns, pause, chip, [], {}
@@ -299,7 +301,7 @@ class ResultsTest(Folder):
         self.assertEqual(right["times"]["runtimes"], [[9.6e-06] * 9, [0.0393216] * 9])
         self.assertEqual(right["times"]["compilation_time"], 250)
         self.assertEqual((right["machine"], right["load"]), ("a chip", 0.5))
-        # 16 elements do not count; 6 digits are kept.
+        # The time is that of 65536 elements: 16 elements do not count. Times keep 6 digits.
         self.assertEqual(results.measurement(right, "time"), 0.0393216)
         self.assertEqual(results.measurement(right, "time dense, 16 elements"), 9.6e-06)
         self.assertIsNone(results.measurement(right, "time dense, 17 elements"))
@@ -315,7 +317,7 @@ class ResultsTest(Folder):
         present = result[told.space.key(told.space.default)]
         self.assertEqual(results.measurement(present, "time"), 0.065536)
         self.assertEqual(present["times"]["runtimes"], [[1.6e-05], [0.065536]])  # of each batch
-        # What cannot be built keeps the generator's reason.
+        # A configuration that cannot be built keeps the generator's reason.
         run.cache.put(tune_test.add_knobs(vector=16, width=64),
                       status="refused", message="no such step", seconds={"build": 0.5})
         refused = next(r for r in run.results().results if r["message"] == "no such step")
@@ -323,7 +325,7 @@ class ResultsTest(Folder):
                          ("compile", 500))
 
     def test_a_disturbed_batch_moves_both(self):
-        """A time is the ratio to the present configuration's in the same batch."""
+        """A configuration's time is its ratio to the present configuration in the same batch."""
         run, told = self.recorded()
         entries = json.loads(json.dumps(list(run.cache.known.values())))
         for problem in next(e for e in entries if e["status"] == "timed")["problems"]:
@@ -358,7 +360,8 @@ class ResultsTest(Folder):
         self.assertEqual(run.exhaust(time.monotonic() + 3600), 0)
         self.assertEqual(len(run.engine.built), 2 + len(run.candidates()) - known)
         self.assertEqual(len(run.results().results), len(run.results().space))
-        # Libraries would fill a disk; the present one is left.
+        # Libraries are removed, because they would fill a disk. The present configuration's is
+        # kept.
         self.assertEqual(len(list(run.folder.glob("*.so"))), 1)
 
     def test_files_of_two_machines_merge(self):
@@ -392,7 +395,7 @@ class ResultsTest(Folder):
         elsewhere = machine.fingerprint(BUILD, "ssh:there")
         self.assertEqual((elsewhere["cpu"], "load" in elsewhere), ("ssh:there", False))
         self.assertNotEqual(elsewhere["id"], told["id"])
-        # A real measurement tells it.
+        # A real measurement reports the same machine.
         kernel, library = tune_test.kernel_named("add", "f32", "general"), self.folder / "a.so"
         jobs.build_candidate(BUILD, kernel, kernel.knobs, library)
         measured = jobs.LocalEngine(1).measure(BUILD, kernel, [str(library)], "local",
@@ -405,7 +408,7 @@ class ResultsTest(Folder):
 
 
 def local_search(tuner, evaluations, seed=0):
-    """An optimiser in ten lines: a random neighbour of the best so far."""
+    """An optimiser in ten lines. It tries random neighbours of the best configuration so far."""
     random, parameters = Random(seed), tuner.space().parameters
     best = tuner.space().default
     fastest = tuner.evaluate(best).time
@@ -517,7 +520,7 @@ class AskAndTellTest(Recording):
         self.assertIsNone(by_grid.ask())
         if importlib.util.find_spec("optuna"):
             own = hewn_tune.Recorded(self.results)
-            # What nobody asked for may be told too.
+            # An optimiser may also be told a result that it did not ask for.
             own.tell(self.tuner.best()[0], 1e9)
             self.assertEqual(self.search_by_ask_and_tell(own, 30)[0], best)
 
@@ -573,7 +576,7 @@ class AskAndTellTest(Recording):
 
 
 class AgainTest(Recording):
-    """The best of a recorded space once more."""
+    """Tests of the tuner's second measurement of the best of a recorded space."""
 
     def again(self, engine, elements=(65536,), recorded=None):
         kernel = tune_test.kernel_named("add", "f32", "general")
@@ -584,14 +587,15 @@ class AgainTest(Recording):
         best = again.best_of(self.results, 6)
         times = [self.tuner.evaluate(config).time for config in best]
         self.assertEqual(times, sorted(times))
-        self.assertEqual((len(best), times[0]), (3, 0.0393216))  # the same three of both places
+        self.assertEqual((len(best), times[0]), (3, 0.0393216))  # the same three in both places
         codes = {repr({**config, "width": config["width"] or 16}) for config in best}
         self.assertEqual(len(codes), 3)
         self.assertNotIn(self.present, best)
         self.assertEqual(again.best_of(hewn_tune.Results(self.results.space)), [])
 
     def test_leaders_are_measured_once_more(self):
-        """In the recording all of one vector were as fast; now one width is faster."""
+        """In the recording, configurations of equally many vectors were equally fast. Now one width
+        is faster."""
         engine = Engine(ns=lambda config: 90.0 - 10 * (config["width"] == 8))
         with (unittest.mock.patch.object(again, "code_bytes", lambda library: len(library)),
               unittest.mock.patch.object(again, "scheduled", lambda *_: ["made up"])):
@@ -606,7 +610,7 @@ class AgainTest(Recording):
                    for config in again.by_chance(self.results)]
         for value, quantile in zip(told["noise"], (50, 90)):  # at 16 and 65536 elements
             self.assertAlmostEqual(value, np.percentile(far, quantile), 3)
-        elsewhere = self.again(Engine(chip="another"))["another"]  # measured nothing of these
+        elsewhere = self.again(Engine(chip="another"))["another"]  # it measured none of these
         self.assertEqual((elsewhere["best"], elsewhere["noise"]), ([], []))
         fleet = Engine()
         chips = iter(["a chip", "another", "a chip"])
@@ -618,7 +622,7 @@ class AgainTest(Recording):
         self.assertEqual(nothing["a chip"]["best"], [])
 
     def test_on_this_machine(self):
-        """Real builds and measurements; Halide's autoschedulers are fixed points."""
+        """Real builds and measurements, with Halide's autoschedulers for comparison."""
         here = machine.fingerprint(BUILD)["id"]
         for result in self.results.results:
             result["machine"] = here
@@ -652,7 +656,7 @@ class AgainTest(Recording):
 
 
 class BenchmarkTest(Recording):
-    """Of optimisers that evaluate in a known order."""
+    """The benchmark with optimisers that evaluate configurations in a known order."""
 
     def order(self, configs):
         def optimise(run, seed):
@@ -665,10 +669,10 @@ class BenchmarkTest(Recording):
         configs = [{**self.present, "width": 4, "vector": v, "tail": "masked"}
                    for v in (16, 8, 4, 1, 2)]
         run = benchmark.Run(self.tuner, 4)
-        run.time({**self.present, "tail": "shifted"})  # is not in the space
-        for config in configs[:1] + configs[:4]:  # one twice
+        run.time({**self.present, "tail": "shifted"})  # it is not in the space
+        for config in configs[:1] + configs[:4]:  # one of them twice
             run.time(config)
-        self.assertEqual(run.time(configs[1]), 10 * 0.065536)  # wrong: what optimisers are told
+        self.assertEqual(run.time(configs[1]), 10 * 0.065536)  # it is wrong: what optimisers are told
         with self.assertRaises(benchmark.Stop):
             run.time(configs[4])
         best = 0.0393216  # 60 ns of the present 100; 16 vectors have 210, 8 are wrong, 4 have 90
@@ -694,7 +698,7 @@ class BenchmarkTest(Recording):
         ordered = outcome["optimisers"]["ordered"]
         self.assertAlmostEqual(ordered["mean"][0], (60 / 210 + 60 / 90 + 1) / 3, 5)
         self.assertAlmostEqual(ordered["mean"][2], 1)
-        self.assertEqual(ordered["near"], 2)  # of 3, 2 and 1
+        self.assertEqual(ordered["near"], 2)  # the median of 3, 2 and 1
         self.assertAlmostEqual(ordered["by_time"][-1], 1)
         lines = list(benchmark.table(outcome))
         self.assertIn(" configurations, 3 runs; the present one has 0.600", lines[0])
@@ -706,7 +710,7 @@ class BenchmarkTest(Recording):
                 benchmark.compare([self.tuner], {"lazy": optimiser}, 3, 1)
 
     def test_errors_that_an_optimiser_handles(self):
-        """It is stopped nevertheless."""
+        """An optimiser that handles all errors is stopped nevertheless."""
         def careless(run, seed):
             while True:
                 with contextlib.suppress(Exception):
@@ -717,7 +721,7 @@ class BenchmarkTest(Recording):
 
 
 def blocks(page, language, says):
-    """The blocks of code of a page that have the text."""
+    """The page's blocks of code that contain the text `says`."""
     text = (SOURCE / page).read_text(encoding="utf-8")
     return [block for block in re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.M)
             if says in block]
@@ -726,7 +730,7 @@ def blocks(page, language, says):
 @unittest.skipUnless(importlib.util.find_spec("optuna") and importlib.util.find_spec("matplotlib"),
                      "./tune.sh --set-up installs Optuna and matplotlib")
 class OwnOptimiserTest(Folder):
-    """docs/tuning.md's, by the command that stands there, with fewer runs."""
+    """The optimiser of docs/tuning.md, run with the command on that page but fewer runs."""
 
     def setUp(self):
         super().setUp()
@@ -744,7 +748,7 @@ class OwnOptimiserTest(Folder):
                                 cwd=self.folder, stdout=subprocess.PIPE, **how)
 
     def test_the_documented_one(self):
-        """On a terminal, where one line tells how far it is."""
+        """On a terminal, one line shows how far the benchmark is."""
         terminal, end = pty.openpty()
         process, told = self.benchmark(stderr=end), b""
         os.close(end)
@@ -757,11 +761,11 @@ class OwnOptimiserTest(Folder):
         self.assertIn("| mine:search |", table)
         self.assertRegex(told.decode(), r"\r.*benchmark: \d+:\d\d so far, about "
                                         r"0:00 left; 6 of 6 runs")
-        self.assertNotIn("it/s", told.decode())  # the line is ours, not tqdm's
+        self.assertNotIn("it/s", told.decode())  # the line is hewn's, not tqdm's
         (outcome,) = json.loads((self.folder / "out/benchmark.json").read_text())
         self.assertEqual(list(outcome["optimisers"]), ["random", "tpe", "mine:search"])
         mean = outcome["optimisers"]["mine:search"]["mean"]
-        self.assertAlmostEqual(mean[0], outcome["present"])  # it begins there
+        self.assertAlmostEqual(mean[0], outcome["present"])  # it begins with the present one
         self.assertEqual(mean, sorted(mean))
 
     def test_one_that_cannot_be_loaded(self):
@@ -779,7 +783,8 @@ class OwnOptimiserTest(Folder):
 
 class ExportTest(Folder):
     def test_export_space(self):
-        """It configures in its own folder, and writes a file for each kernel, GPUs' too."""
+        """The command configures in its own folder, and writes a file for each kernel, also for
+        GPUs."""
         program, asked = tune_test.load_program(), []
         configure = lambda *what: asked.append(what) or BUILD
         with (unittest.mock.patch.object(program.building, "configure", configure),

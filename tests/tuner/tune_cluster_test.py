@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""The tuner on a Dask cluster of two workers, one of them killed mid-run: tune_cluster_test.py
-BUILD-FOLDER
+"""Tests the tuner on a Dask cluster of two workers, one of which is killed during the run.
 
-Needs the tuner's virtual environment (build-tune/venv/bin/python, which ./tune.sh --set-up makes)
-and a build with add_f32."""
+    tune_cluster_test.py BUILD-FOLDER
+
+The test needs the tuner's virtual environment (build-tune/venv/bin/python, which ./tune.sh --set-up
+makes) and a build with add_f32."""
 
 import os
 import pathlib
@@ -44,7 +45,7 @@ class ClusterTest(unittest.TestCase):
             measure = engine.measure
 
             def measure_with_a_death(*arguments):
-                # The first batch: while its measurement runs.
+                # The worker is killed while the first batch is measured.
                 if len(arguments[2]) > 1 and not killed:
                     threading.Timer(0.1, kill_the_busy_one).start()
                 return measure(*arguments)
@@ -53,7 +54,7 @@ class ClusterTest(unittest.TestCase):
             tuning = small_search(engine, folder / "cluster")
             outcome = tuning.run(time.monotonic() + 3600)
             engine.client.close()
-        # What workers measured says on which machine.
+        # The results say on which machine the workers measured.
         told = tuning.results()
         self.assertEqual([m["halide"] for m in told.machines.values()], [tuning.build.halide])
         self.assertEqual(len(killed), 1)

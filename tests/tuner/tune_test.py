@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The tuner on real kernels: tune_test.py BUILD-FOLDER [unittest arguments]"""
+"""Tests of the tuner on real kernels: tune_test.py BUILD-FOLDER [unittest arguments]"""
 
 import dataclasses
 import importlib.util
@@ -36,8 +36,9 @@ from hewn_tune import progress  # noqa: E402
 
 BUILD = None
 
-# A library that calls the library GOOD and then does what FAULT says. ADD f32, but for `careless`,
-# which is of QUANTIZE_LINEAR f32_u8, and `zero point 0`, of DEQUANTIZE_LINEAR u8_f32.
+# The source of a library that calls the library GOOD and then does what FAULT says. It computes ADD
+# f32, except that `careless` is for QUANTIZE_LINEAR f32_u8 and `zero point 0` for DEQUANTIZE_LINEAR
+# u8_f32.
 FAULTY = r"""
 #include <dlfcn.h>
 #include <math.h>
@@ -124,8 +125,8 @@ hewn_status hewn_execute(const hewn_operator *operator, const hewn_buffer_bindin
 
 
 def kernel_named(operator, signature, form):
-    """The form that dispatch picks on this machine. Skips the test where the build lacks the
-    kernel, and only there."""
+    """The kernel of this form that dispatch picks on this machine. Skips the test if the build
+    lacks the kernel, and only then."""
     if (operator, signature) not in {(k.operator, k.signature) for k in BUILD.kernels}:
         raise unittest.SkipTest(f"this build has no {operator}_{signature}")
     chosen = kernels.picked(BUILD, *kernels.this_machine(BUILD))
@@ -134,8 +135,8 @@ def kernel_named(operator, signature, form):
 
 
 class CountingEngine(jobs.LocalEngine):
-    """Counts what is built; builds `wrong` knobs from another signature: a kernel that computes
-    something else."""
+    """Counts what is built. Builds the knobs `wrong` for another signature, so that this kernel
+    computes something else."""
 
     def __init__(self, wrong=None):
         super().__init__(1)
@@ -160,7 +161,7 @@ def small_search(engine, folder, report=lambda text: None):
 
 
 def load_program():
-    """tools/tune/__main__.py as a module."""
+    """Loads tools/tune/__main__.py as a module."""
     spec = importlib.util.spec_from_file_location("tune_program", SOURCE / "tools/tune/__main__.py")
     program = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(program)
@@ -168,7 +169,7 @@ def load_program():
 
 
 def add_knobs(**knobs):
-    """All knobs of ADD; the defaults of those that are not given."""
+    """All knobs of ADD, with the defaults of those that are not given."""
     return kernels.knob_tuple({"tail": "masked", "unrolled": 0, "vector": 1, "width": 0, **knobs})
 
 
@@ -199,8 +200,8 @@ class TunerTest(unittest.TestCase):
                 for problem in result["problems"]:
                     self.assertIsNone(problem["ns"][i])
         self.assertNotIn(wrong, [f["knobs"] for f in outcome["finalists"]])
-        # What the generator itself refuses is no fault of the run: ADD may stand in place of an
-        # input.
+        # A configuration that the generator refuses is no fault of the run. Here it refuses to
+        # compute elements twice, because ADD may write over an input.
         refused = [e for e in outcome["tried"] if e["status"] == "refused"]
         self.assertEqual({dict(map(tuple, e["knobs"]))["tail"] for e in refused}, {"shifted"})
         self.assertIn("computes elements twice", refused[0]["message"])
@@ -232,7 +233,7 @@ class TunerTest(unittest.TestCase):
         places = lambda result: [(p["layout"], p["elements"], p["threads"], p["bytes"])
                                  for p in result["problems"]]
         self.assertEqual(places(result), [("dense", 16, 1, 192), ("dense", 1000, 1, 12000)])
-        # Several threads only from 64 Ki elements on.
+        # Several threads are measured only from 64 Ki elements on.
         result = jobs.measure(BUILD, kernel, [good], "local",
                               jobs.Problems(("dense",), (1000, 65536), (1, 0)), 1, 50)
         self.assertEqual(places(result), [("dense", n, threads, 12 * n)
@@ -246,7 +247,7 @@ class TunerTest(unittest.TestCase):
         return [(library["fault"], library["message"]) for library in result["libraries"]]
 
     def test_what_the_check_finds(self):
-        """What a candidate may do wrong in one place alone."""
+        """Each fault is in one place only."""
         (self.folder / "faulty.c").write_text(FAULTY)
         good, faulty = str(self.folder / "good.so"), str(self.folder / "faulty.so")
         subprocess.run([BUILD.cc, "-shared", "-fPIC", "-O1", "-ffp-contract=off",
@@ -269,17 +270,18 @@ class TunerTest(unittest.TestCase):
         self.assertEqual(
             [kind for kind, _ in self.faults(kernel, [good, str(self.folder / "none.so")])],
             ["", "load"])
-        # The first library is compared with the reference itself, the others with what it gave.
+        # The first library is compared with the reference, and the others with the first one's
+        # results.
         for fault in ["threads", "unwritten"]:
             self.assertEqual(self.faults(kernel, [faulty], GOOD=good, FAULT=fault)[0][0], "bits",
                              fault)
-        # What autoscheduled kernels are not asked for.
+        # Autoscheduled kernels are not checked for these faults.
         for fault, check in [("layout", ["--only"]), ("row ends", ["--only", "--whole"]),
                              ("long row's end", ["--whole"]), ("in place", ["--whole"])]:
             self.assertEqual(self.faults(kernel, [faulty], check=check, GOOD=good, FAULT=fault),
                              [("", "")], fault)
-        # Of a form that leaves extraordinary quotients to another: a quotient by the reciprocal,
-        # wrong only next to ties.
+        # `careless` computes quotients by a rounded reciprocal, which is wrong only next to ties.
+        # The form leaves extraordinary quotients to another form.
         forms = BUILD.forms(kernel_named("quantize_linear", "f32_u8", "divide"))
         for kernel, fault in [*([kernel_named("quantize_linear", "f32_u8", "reciprocal"),
                                  "careless"] for _ in range("reciprocal" in forms)),
@@ -290,8 +292,8 @@ class TunerTest(unittest.TestCase):
                                                               FAULT=fault)], ["", "bits"], fault)
 
     def test_every_form_is_checked(self):
-        """A form that computes something else is found, because the problems reach it. (Of `folded`
-        the library itself finds it.)"""
+        """A form that computes something else is found, because the problems reach it. (The library
+        itself finds it in `folded`.)"""
         for operator, signature, other in [("quantize_linear", "f32_u8", "f32_i8"),
                                            ("dequantize_linear", "u8_f32", "i8_f32"),
                                            ("quantized_linear_add", "u8_u8_u8", "u8_u8_i8")]:
@@ -305,7 +307,7 @@ class TunerTest(unittest.TestCase):
                                      ["bits"])
 
     def test_measuring(self):
-        """The command that runs, where, and what is made of a crash."""
+        """The command that runs, where it runs, and what a crash results in."""
         kernel, calls = kernel_named("add", "f32", "general"), []
 
         def run(crashes):
@@ -325,7 +327,7 @@ class TunerTest(unittest.TestCase):
             jobs.measure(BUILD, kernel, ["a"], "local:1", one, 3, 50, ["--only"])
             jobs.measure(BUILD, kernel, ["a"], "local:1", all_threads, 3)
             jobs.measure(BUILD, kernel, ["a"], "ssh:there", all_threads, 3)
-        # All threads do not fit on one CPU.
+        # All threads do not fit on one CPU, so the runner's CPU is left out.
         self.assertEqual([runner for runner, _, _ in calls], ["local:1", "local", "ssh:there"])
         self.assertEqual(" ".join(calls[0][1][1:]),
                          f"measure --variant {kernel.variant} --in-place --rounds 3 --layouts "
@@ -339,7 +341,7 @@ class TunerTest(unittest.TestCase):
         with run(lambda libraries: "b" in libraries):
             self.assertEqual(jobs.measure(BUILD, kernel, ["a", "b"], "local", one, 0)["problems"],
                              [])
-        # The incumbent; none alone.
+        # First the incumbent crashes; then no library crashes by itself.
         for crashes in [lambda libraries: "a" in libraries, lambda libraries: len(libraries) > 1]:
             with run(crashes), self.assertRaisesRegex(RuntimeError, "measuring failed: gone"):
                 jobs.measure(BUILD, kernel, ["a", "b"], "local", one, 3)
@@ -374,7 +376,7 @@ class TunerTest(unittest.TestCase):
         child.send_signal(signal.SIGKILL)
         child.wait()
         with cache.open("a") as file:
-            file.write('{"key": "cut o')  # the kill came while a line was written
+            file.write('{"key": "cut o')  # it was killed while it wrote a line
         engine = CountingEngine()
         tuning = small_search(engine, self.folder)
         known = len(tuning.cache.known)
@@ -384,7 +386,8 @@ class TunerTest(unittest.TestCase):
         self.assertEqual(len(outcome["tried"]), total)
         searched = [knobs for knobs in engine.built if knobs != tuning.incumbent]
         self.assertEqual(len(searched), total - known)
-        # Nothing is built or screened again once all is known, unless a finalist's library is gone.
+        # Once all is known, nothing is screened again, and only a finalist's library that is gone
+        # is built.
         again = CountingEngine()
         small_search(again, self.folder).run(time.monotonic() + 3600)
         self.assertEqual(again.built, [tuning.incumbent])
@@ -413,7 +416,7 @@ class TunerTest(unittest.TestCase):
         guarded = outcome(1.10, slower_at=16)
         self.assertIsNone(guarded["adopted"])
         self.assertEqual(guarded["finalists"][0]["slower_at"], [16])
-        # A sixth of a call of 16, for three times the speed.
+        # It may lose a sixth of its speed at 16 elements if it is three times as fast elsewhere.
         self.assertIsNotNone(outcome(3.0, slower_at=16)["adopted"])
 
     def test_a_winner_has_to_win_again(self):
@@ -444,7 +447,7 @@ class TunerTest(unittest.TestCase):
         self.assertEqual([len(libraries) for libraries, _ in engine.measured], [2])
 
     def test_problems(self):
-        """What times a form reaches it."""
+        """Every form is timed by problems that reach it."""
         guarded, deciding = (16, 1000), (4096, 65536, 1 << 20)
 
         def problems(operator, signature, form):
@@ -459,8 +462,8 @@ class TunerTest(unittest.TestCase):
                          jobs.Problems(("dense", "per_axis_last"), guarded + deciding))
 
     def test_problems_reach_their_form(self):
-        """A library whose form is an instruction that ends the program is ended by each problem
-        that times the form. One whose form is as it was is not."""
+        """In one of two libraries, the form is an instruction that ends the program. Each problem
+        that times the form must end this one, and none the other one."""
         folder = pathlib.Path(self.folder)
         chosen = kernels.picked(BUILD, *kernels.this_machine(BUILD))
         every = {(k.operator, k.form): k for k in chosen if k.form != "plan"}
@@ -502,7 +505,7 @@ class TunerTest(unittest.TestCase):
                                problem(4096, [200.0] * 4, [100.0] * 4),
                                problem(65536, [800.0] * 4, [100.0] * 4)]}
         deciding, own = search.gains(result, 1)
-        np.testing.assert_allclose(deciding, [4] * 4)  # of 2 and 8; 16 elements do not decide
+        np.testing.assert_allclose(deciding, [4] * 4)  # mean of 2 and 8; 16 elements do not decide
         np.testing.assert_allclose(own, [[100] * 4, [2] * 4, [8] * 4])
         self.assertAlmostEqual(search.screened(result, 1), 4)
         (row,) = search.speeds({"problems": [problem(16, [500.0] * 4,
@@ -559,7 +562,7 @@ class TunerTest(unittest.TestCase):
         self.assertEqual(len(asked), len(set(asked)))
         self.assertNotIn(incumbent, asked)
         self.assertEqual([different(knobs) for knobs in asked[:4]], [1] * 4)
-        # What is known is told again, and what is no candidate gains nothing.
+        # Known results are told again, and a configuration that is not a candidate gains nothing.
         told = [trial for trial in optimiser.study.trials if trial.value is not None]
         self.assertGreater(len(told), len(asked) + 1)
         for trial in told:
@@ -594,11 +597,11 @@ class TunerTest(unittest.TestCase):
         return tuning, built, measured
 
     def test_the_best_are_finalists(self):
-        ranks = {}
-        tuning, built, measured = self.simulated(lambda knobs: ranks[knobs])
+        priorities = {}
+        tuning, built, measured = self.simulated(lambda knobs: priorities[knobs])
         for i, knobs in enumerate([tuning.incumbent, *tuning.candidates()]):
-            ranks[knobs] = 1 + 0.05 * i
-        best = sorted(tuning.candidates(), key=ranks.get, reverse=True)
+            priorities[knobs] = 1 + 0.05 * i
+        best = sorted(tuning.candidates(), key=priorities.get, reverse=True)
         outcome = tuning.run(time.monotonic() + 3600)
         self.assertEqual((outcome["strategy"], len(outcome["tried"])), ("grid", len(best)))
         self.assertEqual(measured[-2:], [[tuning.incumbent, *best[:search.FINALISTS]],
@@ -606,10 +609,10 @@ class TunerTest(unittest.TestCase):
         self.assertEqual(outcome["adopted"]["knobs"], best[0])
         self.assertEqual([finalist["knobs"] for finalist in outcome["finalists"]],
                          best[:search.FINALISTS])
-        self.assertAlmostEqual(outcome["adopted"]["gain"], ranks[best[0]])
+        self.assertAlmostEqual(outcome["adopted"]["gain"], priorities[best[0]])
         tuning.remove_libraries()
         self.assertEqual(list(tuning.folder.glob("*.so")), [])
-        # All is known, and what the finals need is built again.
+        # All results are known, but the libraries that the finals need are built again.
         self.assertEqual(set(small_search(None, self.folder).first.values()), set(best))
         built.clear()
         tuning.run(time.monotonic() + 3600)
@@ -672,8 +675,8 @@ class TunerTest(unittest.TestCase):
             (self.folder / f"{name}.json").write_text(
                 json.dumps({"knobs": {"add": {"general": {"tail": tail}}, **more}}))
 
-        # Values of the signature are before those of the operator, a target's own file before its
-        # family's; what neither has is the default.
+        # A signature's values win over those of its operator, and a target's own file is read
+        # instead of its family's. Knobs without a value have their default.
         knobs = lambda: dict(BUILD.default_knobs(kernel, self.folder))
         defaults = {name: values[0] for name, values in BUILD.space(kernel).items()}
         write(family, "stepped")
@@ -685,7 +688,7 @@ class TunerTest(unittest.TestCase):
         write(kernel.target, "shifted")
         self.assertEqual(knobs(), {**defaults, "tail": "shifted"})
 
-        # Slower only if it is so twice.
+        # A size counts as slower only if it is slower twice.
         speeds = iter([[1.0, 2.0, 1.0], [1.0, 2.0, 2.0]])
 
         def measure(build, kernel, libraries, runner, problems, rounds, sample_us=200, check=()):
@@ -739,7 +742,8 @@ class TunerTest(unittest.TestCase):
         self.assertEqual(list((self.folder / "w").rglob("*.so")), [])
 
     def test_the_program(self):
-        """tools/tune/measuring.py: a kernel that fails, the time of each, and what is recorded."""
+        """tools/tune/measuring.py: a kernel that fails, the time of each kernel, and what is
+        recorded."""
         program = measuring
         build = types.SimpleNamespace(kernels=[types.SimpleNamespace(name=name) for name in "abc"])
         path = self.folder / "run.json"
@@ -773,8 +777,8 @@ class TunerTest(unittest.TestCase):
                                                    "tried": [1, 2]}, {"chip": "a chip"})
             record.assert_called_once_with("build", "kernel", adopted and finalist["knobs"], told)
 
-        # What of a budget of 150 s is left after 50 is shared out, three parts to plans. qemu's
-        # times are not recorded.
+        # After 50 s of a budget of 150 s, the rest is shared out. A plan gets three parts of it,
+        # and each other kernel one. Times under qemu are not recorded.
         forms = [types.SimpleNamespace(name=form, form=form, knobs=(), target="t")
                  for form in ("general", "dense", "plan")]
         build = types.SimpleNamespace(tuning=self.folder, kernels=forms)
@@ -814,18 +818,18 @@ class TunerTest(unittest.TestCase):
         self.assertEqual(asked, [["add_f32", "add_i8"], ["add_f32"]])
 
     def test_the_time_left(self):
-        """Of a budget: later kernels take as long as those before, by weight, but not longer than
-        the budget."""
+        """Later kernels are expected to take as long as earlier ones, by weight, but not longer
+        than the budget."""
         build = types.SimpleNamespace(kernels=[types.SimpleNamespace(name=n, form=f) for n, f in [
             ("a", "general"), ("b", "general"), ("c", "general"), ("d", "plan")]])
         journal = types.SimpleNamespace(outcomes={"a": None}, spent=10)
         step = search.Step(1, 2, "", 4.0)
-        # a took 10 s, b 2 of 6; c and d weigh 4.
+        # Kernel a took 10 s, and b has taken 2 of 6 s. c and d have weight 4 together.
         left = lambda available: measuring.search_left(build, 1, journal, 2.0, step, available)
         self.assertEqual((left(1000), left(20), left(-1)), (4 + 4 * 8, 20, 4))
         pace = search.Pace()
         with unittest.mock.patch.object(search.time, "monotonic", lambda: pace.started + 6):
-            self.assertEqual(pace.seconds(0, 5), float("inf"))  # all that was asked was known
+            self.assertEqual(pace.seconds(0, 5), float("inf"))  # all that was asked for was known
             self.assertEqual((pace.seconds(3, 5), pace.seconds(3, 0)), (10, 0))
 
     def test_the_search_tells_how_far_it_is(self):
@@ -876,41 +880,41 @@ class TunerTest(unittest.TestCase):
                           if f"{k.operator}_{k.signature}" in asked})
 
     def test_auto_tunes_what_dispatch_picks(self):
-        ranks = {"x86_64_avx2": 20, "x86_64_avx512": 30, "x86_64_avx512_vnni": 40}
+        priorities = {"x86_64_avx2": 20, "x86_64_avx512": 30, "x86_64_avx512_vnni": 40}
         targets = {kernel.target for kernel in BUILD.kernels}
-        if not set(ranks) <= targets or "add" not in {kernel.operator for kernel in BUILD.kernels}:
+        if not set(priorities) <= targets or "add" not in {kernel.operator for kernel in BUILD.kernels}:
             self.skipTest("not all of them were built")
-        # VNNI's target has the sums of bytes alone.
+        # The target with VNNI has only the sums of bytes.
         wanted = {"add": "x86_64_avx512", "quantized_linear_add": "x86_64_avx512_vnni"}
-        picked = kernels.picked(BUILD, ranks)
+        picked = kernels.picked(BUILD, priorities)
         for operator, target in wanted.items():
             self.assertEqual({kernel.target for kernel in picked
                               if kernel.operator == operator
                               and (operator == "add" or "16" not in kernel.signature)},
                              {target})
-        left = {key for key, rank in BUILD.ranks_in_halves.items() if rank}
-        for kernel in kernels.picked(BUILD, ranks, in_halves=True):
+        left = {key for key, priority in BUILD.priorities_in_halves.items() if priority}
+        for kernel in kernels.picked(BUILD, priorities, in_halves=True):
             key = kernel.operator, kernel.signature
             of_bytes = kernel.operator == "quantized_linear_add" and "16" not in kernel.signature
             vnni = "_vnni" if of_bytes else ""
             wanted = f"x86_64_avx512{vnni}"
             self.assertEqual(kernel.target, "x86_64_avx2" if (*key, wanted) in left else wanted,
                              key)
-        del ranks["x86_64_avx512_vnni"]
-        self.assertEqual({kernel.target for kernel in kernels.picked(BUILD, ranks)},
+        del priorities["x86_64_avx512_vnni"]
+        self.assertEqual({kernel.target for kernel in kernels.picked(BUILD, priorities)},
                          {"x86_64_avx512"})
 
     def test_this_machine(self):
-        ranks, in_halves = kernels.this_machine(BUILD)
+        priorities, in_halves = kernels.this_machine(BUILD)
         info = json.loads(subprocess.run([BUILD.folder / "bin/hewn", "info", "--json"],
                                          capture_output=True, check=True).stdout)
-        self.assertEqual(ranks, {target["name"]: target["rank"] for target in info["targets"]
+        self.assertEqual(priorities, {target["name"]: target["priority"] for target in info["targets"]
                                  if target["supported"]})
         picked = {f"{k.operator}_{k.signature}__{k.target}"
-                  for k in kernels.picked(BUILD, ranks, in_halves) if k.form != "plan"}
+                  for k in kernels.picked(BUILD, priorities, in_halves) if k.form != "plan"}
         if not os.environ.get("HEWN_VARIANT"):
             cpu = {target["name"] for target in info["targets"] if target["device"] == "cpu"}
-            # All that the tuner has problems for: operators of one output.
+            # The tuner has problems for all operators with one output.
             self.assertEqual(picked, {v["name"] for v in info["variants"] if v["picked"]
                                       and v["target"] in cpu
                                       and v["operator"] != "dynamic_quantize_linear"})
@@ -953,14 +957,14 @@ class TunerTest(unittest.TestCase):
                      "breaks row ends",
                      f"{outcome['kernel']} (dense, 256 elements)", "anderson2021"):
             self.assertIn(text, page)
-        self.assertNotIn(f"{outcome['kernel']} (dense, 16 elements)", page)  # which is not slower
+        self.assertNotIn(f"{outcome['kernel']} (dense, 16 elements)", page)  # it is not slower there
         pictures = re.findall(r"<img (?:loading=lazy )?src='?([^'>]*)", page)
         self.assertEqual(len(pictures), 4)
         for picture in pictures:
             self.assertEqual((self.folder / "report" / picture).read_bytes()[:4], b"\x89PNG")
 
     def test_runners_elsewhere(self):
-        """ssh and adb with programs in their place, which do on this machine what those do on
+        """ssh and adb are replaced by programs that do on this machine what ssh and adb do on
         another."""
         tools = self.folder / "bin"
         tools.mkdir()
@@ -991,7 +995,7 @@ class TunerTest(unittest.TestCase):
             self.assertEqual([len(p["ns"][0]) for p in result["problems"]], [2, 2])
             self.assertGreaterEqual(
                 len((self.folder / runner.partition(":")[0]).read_text().splitlines()), calls)
-        # Ssh's folder is gone, adb's is made anew each time.
+        # The folder of ssh is removed. The folder of adb is made anew each time.
         self.assertEqual([p.name for p in device.iterdir()], ["hewn-tune"])
 
     def test_adopted_values_are_what_the_next_build_reads(self):
@@ -1030,7 +1034,7 @@ class TunerTest(unittest.TestCase):
 
 
 class CommandLineTest(unittest.TestCase):
-    """./tune.sh, in a copy whose set-up fails."""
+    """Tests of ./tune.sh in a copy whose set-up fails."""
 
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp())
@@ -1123,7 +1127,7 @@ class Terminal(io.StringIO):
 
 class ProgressTest(unittest.TestCase):
     def shown(self, stream):
-        """What a run of ten steps shows that takes 20 s each."""
+        """What a run of ten steps shows if each step takes 20 s."""
         moment = [0.0]
         with progress.Progress("tune", stream, 30, lambda: moment[0]) as shown:
             for done in range(1, 11):
@@ -1146,8 +1150,8 @@ class ProgressTest(unittest.TestCase):
         self.assertNotIn("\n", told.strip())
         self.assertGreater(told.count("\r"), 2)
         self.assertIn("about 0:05 left", told)
-        self.assertNotIn("it/s", told)  # the line is ours, not tqdm's
-        # A line that stays does not run into it.
+        self.assertNotIn("it/s", told)  # the line is hewn's, not tqdm's
+        # A line that stays does not run into the line of progress.
         stream, out = Terminal(), io.StringIO()
         with (progress.Progress("tune", stream) as shown,
               unittest.mock.patch.object(sys, "stdout", out)):
@@ -1178,7 +1182,8 @@ class BuildingTest(unittest.TestCase):
             building.existing(folder, "nothing")
 
     def test_a_kernel_joins_those_that_are_there(self):
-        """In a folder of its own. A plan's first signature comes with each kernel."""
+        """Kernels are added to those in a folder of its own. Each kernel comes with the first
+        signature of its operator's plan."""
         folder = pathlib.Path(tempfile.mkdtemp())
         self.addCleanup(shutil.rmtree, folder)
         first, other = (kernel_named("add", "f32", "general"),

@@ -1,17 +1,20 @@
-// dxbc OUT COMPILER_DLL LIST: compiles the HLSL of Direct3D 12 kernels, as Halide writes it, in the
-// files that LIST names. Writes OUT, a table of shaders that runtime/gpu/d3d12.cpp includes. It is
-// a Windows program that only the build needs (elsewhere it runs under Wine); it uses Microsoft's
-// compiler.
+// dxbc OUT COMPILER_DLL LIST
 //
-// It changes the text so that kernels need no more than root arguments:
-//   - Buffers become RWStructuredBuffer, which a root descriptor can stand for at any multiple of 4
-//   bytes.
-//   - Elements of 8 and 16 bits, which the buffer's name tells (generators/gpu.h), become parts of
-//   32-bit words. A store flips,
-//     atomically, those of its own bits that differ: other threads may write the rest of the word,
-//     but nobody else these bits.
-//   - A further constant is the number of the first group, because a dispatch has at most 65,535
-//   groups.
+// Compiles the HLSL of Direct3D 12 kernels, which Halide wrote to the files that LIST names, one a
+// line. Writes OUT, a table of shaders that runtime/gpu/d3d12.cpp includes. Only the build needs
+// this program. It is a Windows program that loads Microsoft's compiler from COMPILER_DLL; on other
+// systems it runs under Wine.
+//
+// Before it compiles a kernel, it changes the text so that the kernel needs only root arguments:
+//
+//   - Buffers become RWStructuredBuffer. A root descriptor can point to one at any multiple of 4
+//     bytes.
+//   - Elements of 8 and 16 bits become parts of 32-bit words. The buffer's name says that it has
+//     such elements (generators/gpu.h). A store atomically flips those bits of its element that
+//     differ. Other threads may write the rest of the word at the same time, but no other thread
+//     writes these bits.
+//   - One more constant is added: the number of the first group. A dispatch has at most 65,535
+//     groups, so larger work takes several dispatches.
 #include <d3dcompiler.h>
 #include <windows.h>
 
@@ -25,6 +28,7 @@
 
 namespace {
 
+// HLSL functions that load and store elements of 8 or 16 bits.
 const char *const kNarrow = R"(
 uint hewn_shift(int i, int bits) { return (uint(i) & uint(32 / bits - 1)) * uint(bits); }
 uint hewn_load(RWStructuredBuffer<uint> words, int i, int bits) {
@@ -45,7 +49,8 @@ void replace_all(std::string &text, const std::string &from, const std::string &
         text.replace(at, from.size(), to);
 }
 
-// Turns name[index] = value; and name[index], of a buffer of narrow elements, into calls.
+// Replaces each access to a buffer of narrow elements by a call of a function in kNarrow: both
+// `name[index] = value;` and `name[index]`.
 void replace_accesses(std::string &text, const std::string &name, const std::string &bits,
                       bool is_signed) {
     const std::string from = name + "[";
@@ -66,11 +71,11 @@ void replace_accesses(std::string &text, const std::string &name, const std::str
             end = semicolon;
         }
         text.replace(at, end - at, to);
-        at += from.size() + 1;  // not into the name again
+        at += from.size() + 1;  // past the name, which must not be replaced again
     }
 }
 
-// The text with the changes listed above.
+// Returns the HLSL with the changes that are listed at the top of this file.
 std::string with_root_arguments(std::string text) {
     const std::regex narrow(R"(RWBuffer<(u?)int> (\w+_bits(8|16)))");
     std::smatch match;
@@ -90,7 +95,7 @@ std::string read_hlsl(const std::string &name) {
     std::ifstream file(name, std::ios::binary);
     std::ostringstream bytes;
     bytes << file.rdbuf();
-    const std::string text = bytes.str().c_str();  // up to a NUL
+    const std::string text = bytes.str().c_str();  // ends at the first NUL
     if (text.empty()) throw std::runtime_error("cannot read " + name);
     if (text.find("__NUM_TREADS_") != std::string::npos ||
         text.find("__GROUPSHARED_SIZE") != std::string::npos)
@@ -117,8 +122,8 @@ public:
             throw std::runtime_error("the compiler's DLL lacks D3DCompile or D3DStripShader");
     }
 
-    // The DXBC of an entry point, without what only a debugger or reflection reads. `name` is for
-    // messages.
+    // Returns the DXBC of an entry point, without the data that only debuggers and reflection read.
+    // `name` is the file's name, for messages. Throws if the compiler reports an error.
     ID3DBlob *compile(const std::string &text, const std::string &entry,
                       const std::string &name) const {
         ID3DBlob *code = nullptr, *messages = nullptr, *stripped = nullptr;
@@ -143,12 +148,13 @@ private:
     decltype(&D3DStripShader) strip_;
 };
 
-// The lines of the table for the kernels in a file. `shaders` counts them.
+// Compiles the kernels in a file, and returns their lines of the table. `shaders` is the number of
+// shaders so far, to which theirs are added.
 std::string compile_file(const Compiler &compiler, const std::string &name, const std::string &out,
                          int &shaders) {
     const std::string text = with_root_arguments(read_hlsl(name));
-    const std::string module =
-        std::filesystem::path(name).stem().string();  // the name by which the runtime finds it
+    // The name by which the runtime finds the shader.
+    const std::string module = std::filesystem::path(name).stem().string();
     std::string table;
     const std::regex kernel(R"(void (_kernel\w*)\(([^)]*)\))");
     for (std::sregex_iterator k(text.begin(), text.end(), kernel), end; k != end; ++k) {
@@ -161,7 +167,8 @@ std::string compile_file(const Compiler &compiler, const std::string &name, cons
         try {
             code = compiler.compile(text, entry, name);
         } catch (const std::exception &) {
-            std::ofstream(out + ".hlsl", std::ios::binary) << text;  // to look at
+            // Keeps the changed text, so that a person can look at the error.
+            std::ofstream(out + ".hlsl", std::ios::binary) << text;
             throw;
         }
         table += "HEWN_SHADER(" + std::to_string(shaders++) + ", \"" + module + "\", \"" + entry +

@@ -70,10 +70,10 @@ std::optional<DataType> type_from_name(std::string_view name) {
 
 size_t type_bytes(DataType type) { return std::max<size_t>(type_info(type).bits / 8, 1); }
 
-bool is_packed(DataType type) { return type_info(type).bits < 8; }
+bool is_sub_byte(DataType type) { return type_info(type).bits < 8; }
 
 DataType file_type(DataType type) {
-    if (!is_packed(type)) return type;
+    if (!is_sub_byte(type)) return type;
     return type_name(type)[0] == 'i' ? DataType::INT8 : DataType::UINT8;
 }
 
@@ -87,18 +87,20 @@ uint16_t f16_from_double(double value) {
     const double magnitude = std::fabs(value);
     if (std::isnan(value)) return sign | 0x7e00;
     if (magnitude >= 65520) return sign | 0x7c00;
-    // Subnormal results are multiples of 2^-24. 1024 of them carry into the smallest normal number.
+    // Subnormal results are multiples of 2^-24. A result that rounds to 1024 of them has the bits
+    // of the smallest normal number, as it should.
     if (magnitude < 0x1p-14) return sign | uint16_t(std::nearbyint(magnitude * 0x1p24));
     int exponent;
     const double fraction = std::frexp(magnitude, &exponent);  // in [0.5, 1)
-    // 11 significant bits. The implicit one is subtracted, and a carry moves into the exponent, as
-    // it should.
+    // The fraction is rounded to 11 significant bits. The highest one is implicit in f16 and is
+    // subtracted. If rounding carries, the carry moves into the exponent, as it should.
     return sign | uint16_t(((exponent + 14) << 10) + int(std::nearbyint(fraction * 2048)) - 1024);
 }
 
 uint16_t bf16_from_double(double value) {
     if (std::isnan(value)) return 0x7fc0;
-    // f32 rounded to odd: where something was cut off its last bit is 1, so bf16 is rounded once.
+    // Rounds to f32 "to odd" first: the last bit is 1 if any bits were cut off. So the second step
+    // sees that the value is not a tie, and the result is as if it was rounded once.
     float nearest = float(value);
     uint32_t bits;
     std::memcpy(&bits, &nearest, sizeof bits);
@@ -155,12 +157,12 @@ Array Array::allocate(std::string name, DataType type, Sizes sizes) {
     if (!count || *count > std::numeric_limits<int64_t>::max() / element)
         throw InputError(name + ": the product of the sizes " + to_string(sizes) + " overflows");
     Array array;
-    array.bytes = is_packed(type) ? (uint64_t(*count) * type_info(type).bits + 7) / 8
-                                  : uint64_t(*count * element);
+    array.bytes = is_sub_byte(type) ? (uint64_t(*count) * type_info(type).bits + 7) / 8
+                                    : uint64_t(*count * element);
     if (array.bytes > std::numeric_limits<size_t>::max() / 2)
         throw MemoryError(name + ": does not fit into memory");
-    // Not value-initialised: the bytes are about to be read or computed. A spare byte keeps an
-    // empty tensor's pointer valid.
+    // The bytes are not initialised, because they are about to be read or computed. The spare byte
+    // gives an empty tensor a valid pointer.
     std::byte *data = new (std::nothrow) std::byte[size_t(array.bytes) + 1];
     if (!data)
         throw MemoryError(name + ": out of memory for " + std::to_string(array.bytes) + " bytes");
@@ -177,19 +179,19 @@ std::string Array::describe() const {
 }
 
 namespace {
-// Calls f(T{}) for the packed type that reference/ has for it.
+// Calls f(T{}), where T is the C++ type of that sub-byte type in reference/.
 template<class F>
-void with_packed_type(DataType type, F &&f) {
+void with_sub_byte_type(DataType type, F &&f) {
     using namespace hewn_test;
     with_type<i4, u4, i2, u2>(hewn_data_type(type), std::forward<F>(f));
 }
 }  // namespace
 
 Array Array::to_file_type() const {
-    if (!is_packed(type)) return *this;
+    if (!is_sub_byte(type)) return *this;
     Array result = allocate(name, file_type(type), sizes);
     result.strides = strides;
-    with_packed_type(type, [&](auto tag) {
+    with_sub_byte_type(type, [&](auto tag) {
         for (int64_t i = 0, n = count(); i < n; i++)
             result.as<uint8_t>()[i] =
                 uint8_t(hewn_test::element<decltype(tag)>(as<uint8_t>(), i).value);
@@ -198,11 +200,11 @@ Array Array::to_file_type() const {
 }
 
 Array Array::to_packed(DataType packed) const {
-    if (!is_packed(packed)) return *this;
+    if (!is_sub_byte(packed)) return *this;
     Array result = allocate(name, packed, sizes);
-    result.strides = strides;  // as the file has them: those of Fortran's order too
+    result.strides = strides;  // which may be those of Fortran's order
     std::fill_n(result.as<uint8_t>(), result.bytes, uint8_t(0));
-    with_packed_type(packed, [&](auto tag) {
+    with_sub_byte_type(packed, [&](auto tag) {
         using T = decltype(tag);
         constexpr int least = reference::Limits<T>::min, most = reference::Limits<T>::max;
         for (int64_t i = 0, n = count(); i < n; i++) {
@@ -248,7 +250,7 @@ TensorDesc broadcast_to(const Array &array, const Sizes &sizes, std::string_view
     for (size_t back = 1; back <= array.sizes.size(); back++) {
         const int64_t size = array.sizes[array.sizes.size() - back];
         if (back > sizes.size()) {
-            if (size != 1) fail();  // more dimensions are fine while they have size 1
+            if (size != 1) fail();  // more dimensions are allowed if they have size 1
             continue;
         }
         if (size == sizes[sizes.size() - back])
@@ -278,7 +280,7 @@ bool is_number(const std::string &text) {
 }
 
 Array array_from_number(const std::string &text, DataType type, const std::string &option) {
-    if (is_packed(type)) return array_from_number(text, file_type(type), option).to_packed(type);
+    if (is_sub_byte(type)) return array_from_number(text, file_type(type), option).to_packed(type);
     Array array = Array::allocate(option + " " + text, type, {});
     switch (type) {
     case DataType::INT8: store_integer<int8_t>(text, array, option); return array;
@@ -304,8 +306,8 @@ Array array_from_number(const std::string &text, DataType type, const std::strin
     } else {
         *array.as<double>() = exact;
     }
-    // strtod itself gives inf for a number beyond the range of double and 0 for one below it. Such
-    // a text has digits that tell.
+    // strtod gives infinity for a number that is too large for a double, and 0 for one that is too
+    // small. The digits of the text tell such a number from "inf" and from a real 0.
     const bool spelled_infinite = text.find_first_of("iI") != std::string::npos &&
                                   text.find_first_of("0123456789") == std::string::npos;
     const bool hexadecimal = text.find_first_of("xX") != std::string::npos;

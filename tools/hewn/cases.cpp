@@ -16,23 +16,24 @@ namespace hewn::cli {
 namespace {
 using nlohmann::json;
 
-// What ONNX calls them. The strides, or the sizes of what is stored expanded, have the blocks
-// already.
+// ONNX's attributes for axes and blocks. Cases may have them for the reader's information: the
+// layout of a tensor with blocks is given by its strides and "block".
 const std::set<std::string> AXIS_AND_BLOCKS = {"axis", "block_size"};
 
-// The format's fields (tests/data/README.md), information for people among them.
+// The format's fields (tests/data/README.md). Some are only information for people.
 const std::set<std::string> CASE_FIELDS = {
     "id",      "op",       "inputs", "attrs", "output", "outputs",       "tolerance",
     "formula", "beyond",   "source", "note",  "also",   "expected_real", "row",
     "checked", "deviates", "expect", "rule"};
 const std::set<std::string> TENSOR_FIELDS = {"dtype", "shape",      "data",      "strides",
                                              "block", "orig_shape", "orig_data", "packed"};
-// Of the quantization family, and not in the operator table.
+// DirectML's operators that hewn does not have. Cases of them are skipped.
 const std::set<std::string> FOREIGN_OPERATORS = {"ADD1"};
 const std::set<std::string> FOREIGN_ATTRIBUTES = {"activation", "clamp", "saturate"};
 const std::set<std::string> TOLERANCE_FIELDS = {"ulp", "abs", "rel"};
 
-// Data types of other projects that are in no operator's table.
+// True for data types of other projects that no operator of hewn takes. Cases with them are
+// skipped. Any other unknown type is an error, because it may be mistyped.
 bool is_foreign_type(const std::string &name) {
     static const std::set<std::string> NAMES = {"f64", "bool", "c64", "c128", "string",
                                                 "i1",  "i3",   "u1",  "u3"};
@@ -41,7 +42,8 @@ bool is_foreign_type(const std::string &name) {
            begins("f8") || begins("f6") || begins("f4") || begins("e8m0");
 }
 
-// A value for a message. Nested values could be of any size and depth, so only their kind is told.
+// A value as text for a message. Arrays and objects may be of any size and depth, so only their
+// kind is given.
 std::string brief(const json &value) {
     return value.is_structured() ? std::string("an ") + value.type_name() : value.dump();
 }
@@ -67,8 +69,8 @@ const std::string &text_member(const json &object, const char *key, const std::s
     return value.get_ref<const std::string &>();
 }
 
-// What is not known might change what the case means, so that it would pass or fail for the wrong
-// reason.
+// Refuses unknown fields. A field that this program does not know might change the meaning of the
+// case, which would then pass or fail for the wrong reason.
 void check_fields(const json &object, const std::set<std::string> &known, const std::string &what) {
     if (!object.is_object()) throw InputError(what + " is not an object");
     for (const auto &[key, value] : object.items())
@@ -93,11 +95,13 @@ Sizes integers(const json &array, const std::string &what) {
 // A tensor whose data has not been read yet.
 struct Header {
     std::string dtype;
-    std::optional<DataType> type;  // nothing for a foreign type
+    // Nothing for a foreign type (is_foreign_type).
+    std::optional<DataType> type;
     Sizes shape;
-    std::optional<Sizes> strides, block;  // over the output's sizes
+    // One for each dimension of the output.
+    std::optional<Sizes> strides, block;
 
-    // Whether one element serves the whole output of these sizes.
+    // Whether the tensor is one element that serves a whole output of these sizes.
     bool is_scalar(const Sizes &output) const {
         if (!strides) return element_count(shape) == 1;
         for (size_t i = 0; i < std::min(output.size(), strides->size()); i++)
@@ -121,12 +125,12 @@ Header parse_header(const json &tensor, const std::string &name) {
     else if (!header.type)
         throw InputError(name + ": unknown dtype '" + header.dtype + "'" +
                          suggestion(header.dtype, type_names()));
-    if (header.type && !is_packed(*header.type) && optional_member(tensor, "packed"))
+    if (header.type && !is_sub_byte(*header.type) && optional_member(tensor, "packed"))
         throw InputError(name + ": 'packed' is for types of less than 8 bits");
     return header;
 }
 
-// An attribute that no operator of the table has; empty: there is none.
+// The name of an attribute of the case that no operator of hewn has. Empty: there is none.
 std::string foreign_attribute(const json &object) {
     const json *attrs = optional_member(object, "attrs");
     for (const std::string &name : FOREIGN_ATTRIBUTES)
@@ -134,10 +138,11 @@ std::string foreign_attribute(const json &object) {
     return "";
 }
 
-using Headers = std::map<std::string, Header>;  // the outputs' among them, by DirectML's name
+// The headers of a case's tensors, inputs and outputs, by DirectML's name.
+using Headers = std::map<std::string, Header>;
 
-// What ONNX and DirectML say by attributes. The output's type may be said by one, and whether there
-// is a zero point, but only as they are.
+// Checks the case's attributes. "output_dtype" and "quantization_type" repeat what the tensors say
+// already (the output's type; whether there is a zero point), so they must agree with the tensors.
 void check_attributes(const OperatorInfo &op, const json &attrs, const Headers &headers) {
     const Header &output = headers.at(output_of(op).name);
     std::set<std::string> known = {"output_dtype", "feature_level"};
@@ -159,7 +164,8 @@ void check_attributes(const OperatorInfo &op, const json &attrs, const Headers &
                          output.dtype);
 }
 
-// The numbers of the values that attributes of the table have, by the same names.
+// The numbers of the attributes' values. The case has the same names of attributes and values as
+// the library's table.
 Attributes parse_attributes(const OperatorInfo &op, const json &attrs) {
     Attributes numbers;
     for (const AttributeInfo &attribute : op.attributes) {
@@ -180,17 +186,17 @@ Attributes parse_attributes(const OperatorInfo &op, const json &attrs) {
     return numbers;
 }
 
-// The output's strides may be written down, but only as they are.
-void check_packed(const Header &output) {
+// The output is contiguous. The case may give its strides, but they must say so.
+void check_contiguous(const Header &output) {
     if (output.block) throw InputError("output: has 'block'");
     if (!output.strides || element_count(output.shape).value_or(0) == 0) return;
     const Sizes &strides = *output.strides, due = contiguous_strides(output.shape);
-    bool packed = strides.size() == due.size();
-    for (size_t i = 0; packed && i < due.size(); i++)
-        packed = output.shape[i] == 1 || strides[i] == due[i];
-    if (!packed)
+    bool contiguous = strides.size() == due.size();
+    for (size_t i = 0; contiguous && i < due.size(); i++)
+        contiguous = output.shape[i] == 1 || strides[i] == due[i];
+    if (!contiguous)
         throw InputError("output: 'strides' is " + to_string(strides) +
-                         ", but the output is packed");
+                         ", but the output is contiguous");
 }
 
 [[noreturn]] void bad_value(const json &value, const std::string &where, DataType type) {
@@ -202,8 +208,8 @@ void check_packed(const Header &output) {
                      std::string(type_name(type)) + hint);
 }
 
-// "-0", which "%g" prints for -0.0. The parser makes signed integers of numbers with a minus sign
-// only, so a signed 0 is "-0".
+// True for "-0", which "%g" prints for -0.0. The parser makes a signed integer only of a number
+// with a minus sign, so a 0 that is a signed integer was written "-0".
 bool is_negative_zero(const json &value) {
     return value.is_number_integer() && !value.is_number_unsigned() && value.get<int64_t>() == 0;
 }
@@ -221,7 +227,8 @@ T integer_value(const json &value, const std::string &where, DataType type) {
             if (number >= Limits::min() && number <= Limits::max()) return T(number);
         }
     } else if (value.is_number_float() && sizeof(T) < 8) {
-        // "2.0" is an integer too, but not for 64 bits, where the parser may have rounded.
+        // "2.0" is an integer too. For 64 bits it is not accepted, because the parser may have
+        // rounded the number.
         const double number = value.get<double>();
         if (number >= Limits::min() && number <= Limits::max() && number == std::trunc(number))
             return T(number);
@@ -229,8 +236,8 @@ T integer_value(const json &value, const std::string &where, DataType type) {
     bad_value(value, where, type);
 }
 
-// f32 and f16 are rounded from the double nearest to the JSON number. A number that rounds to
-// infinity is no value of the tensor.
+// f32 and f16 are rounded from the double nearest to the JSON number. A finite number that rounds
+// to infinity is an error.
 template<class Round>
 auto float_value(const json &value, const std::string &where, DataType type, Round round) {
     if (value.is_string()) {
@@ -269,7 +276,7 @@ void store(Array &array, int64_t i, const json &value, const std::string &where)
     case DataType::INT16:
         array.as<int16_t>()[i] = integer_value<int16_t>(value, where, type);
         break;
-    case DataType::BFLOAT16:  // its bits
+    case DataType::BFLOAT16:  // written as its bits, an integer
     case DataType::UINT16:
         array.as<uint16_t>()[i] = integer_value<uint16_t>(value, where, type);
         break;
@@ -289,7 +296,8 @@ void store(Array &array, int64_t i, const json &value, const std::string &where)
     }
 }
 
-// The bytes that a packed array must be, written in hexadecimal.
+// Compares the bytes of an array of a sub-byte type with "packed", the expected bytes in
+// hexadecimal.
 void check_bytes(const Array &array, const json &packed, const std::string &name) {
     std::string text;
     for (uint64_t i = 0; i < array.bytes; i++) {
@@ -304,7 +312,8 @@ Array parse_data(const json &tensor, const Header &header, const Sizes &sizes,
                  const std::string &name) {
     const json &data = member(tensor, "data", name);
     if (!data.is_array()) throw InputError(name + ": 'data' is not an array");
-    // With strides, the shape may be the output's; what is stored then has padding, or repeats.
+    // A tensor with strides may have the output's shape. The number of stored elements then differs
+    // from the shape's, because the data has padding or repeats.
     const bool strided = header.strides && header.shape == sizes;
     const Sizes stored = strided ? Sizes{int64_t(data.size())} : header.shape;
     const std::optional<int64_t> count = element_count(stored);
@@ -326,7 +335,7 @@ const json *find_axis(const json &object) {
     return attrs ? optional_member(*attrs, "axis") : nullptr;
 }
 
-// A negative axis counts from the end. One from 2^63 on must not become negative.
+// A negative axis counts from the end. An axis of 2^63 or more must not become negative.
 size_t parse_axis(const json &axis, size_t rank) {
     const bool fits = axis.is_number_integer() &&
                       (!axis.is_number_unsigned() || axis.get<uint64_t>() <= uint64_t(INT64_MAX));
@@ -337,13 +346,13 @@ size_t parse_axis(const json &axis, size_t rank) {
     return size_t(value < 0 ? value + most : value);
 }
 
-// The stored data over the output's sizes: by its strides, else along `axis` if it has one
-// dimension, else by NumPy's rule. Where no tensor needs it, `axis` may be anything: ONNX's is 1
-// even if the rank is 1 or 0.
+// How the stored data lies over the output's sizes: by its strides if it has them, else along
+// `axis` if it has one dimension, else by NumPy's rule of broadcasting. `axis` is checked only if
+// the tensor needs it: ONNX's default is 1 even where the rank is 1 or 0.
 TensorDesc parse_layout(const Header &header, const Array &array, const Sizes &sizes,
                         const json *axis, const std::string &name) {
     if (element_count(sizes).value_or(0) == 0)
-        return {array.type, sizes};  // the output is empty: strides mean nothing
+        return {array.type, sizes};  // strides mean nothing where the output is empty
     if (header.block && !header.strides) throw InputError(name + ": 'block' without 'strides'");
     if (!header.strides && axis && array.sizes.size() == 1 && array.count() != 1)
         return broadcast_along(array, sizes, parse_axis(*axis, sizes.size()), name);
@@ -393,15 +402,15 @@ void parse_tolerance(Case &result, const json &object) {
                               (tolerance.ulp > 0 || tolerance.abs > 0 || tolerance.rel > 0);
 }
 
-// Empty: there is none.
+// The first foreign type among the tensors', as a reason to skip the case. Empty: there is none.
 std::string foreign_type(const Headers &headers) {
     for (const auto &[name, header] : headers)
         if (!header.type) return "dtype " + header.dtype;
     return "";
 }
 
-// Why the case is outside DirectML's tables; empty if it is inside. This looks at types and shapes
-// alone and does not ask the library, so a library that refuses too much fails the case.
+// Why hewn's tables do not have the case. Empty: they have it. This looks only at types and shapes,
+// and does not try to compile the case, so a library that refuses too much fails it.
 std::string outside_tables(const OperatorInfo &op, const Headers &headers) {
     const Header &output = headers.at(output_of(op).name);
     if (const std::string foreign = foreign_type(headers); !foreign.empty()) return foreign;
@@ -420,7 +429,7 @@ std::string outside_tables(const OperatorInfo &op, const Headers &headers) {
         const DataType due = type_like(tensor, *other.type);
         const bool mixes = mixes_floats(op) && is_float(*header.type) && is_float(due);
         if (*header.type != due && !mixes)
-            return what + header.dtype + " beside " + like.name + " of " + other.dtype;
+            return what + header.dtype + " with " + like.name + " of " + other.dtype;
     }
     return "";
 }
@@ -438,7 +447,7 @@ hewn_status refusal_called(const json &name) {
                      ", not \"INVALID_ARGUMENT\" or \"UNSUPPORTED\"");
 }
 
-// A description that must be refused: of no memory.
+// Fills in a case that must be refused: only the descriptions of its tensors, without data.
 void parse_refusal(Case &result, const Headers &headers) {
     const Header &output = headers.at(output_of(*result.op).name);
     for (const auto &[name, header] : headers) {
@@ -448,8 +457,8 @@ void parse_refusal(Case &result, const Headers &headers) {
     }
 }
 
-// The outputs as JSON, in order: `output`, or in `outputs` by name. A refused case may have the
-// first alone.
+// The outputs as JSON, in the operator's order: "output", or all of "outputs" by name. A case that
+// must be refused may have only the first.
 std::vector<const json *> find_outputs(const OperatorInfo &op, const json &object) {
     const size_t first = input_count(op);
     if (first + 1 == op.tensors.size() || optional_member(object, "output"))
@@ -524,7 +533,7 @@ void parse_into(Case &result, const json &object) {
         if (optional_member(*attrs, "feature_level"))
             result.level = parse_feature_level(text_member(*attrs, "feature_level", "'attrs'"));
     }
-    // Of what must be refused the library sees all that it can be told.
+    // A case that must be refused is given to the library if its types can be expressed at all.
     const json *expect = optional_member(object, "expect");
     const std::string outside = expect ? foreign_type(headers) : outside_tables(op, headers);
     if (!outside.empty()) {
@@ -544,7 +553,7 @@ void parse_into(Case &result, const json &object) {
     }
     result.signature = kernel_name(op, types, result.attributes);
     parse_tolerance(result, object);
-    check_packed(output);
+    check_contiguous(output);
     Header dense = output;
     dense.strides.reset();
     result.expected = parse_data(*outputs.front(), dense, output.shape, "output");
@@ -562,7 +571,7 @@ void parse_into(Case &result, const json &object) {
         parsed.array = parse_data(tensors.at(tensor.name), header, output.shape, tensor.name);
         parsed.desc = parse_layout(header, parsed.array, output.shape,
                                    is_parameter(tensor) ? axis : nullptr, tensor.name);
-        // Strides of 0 make it one element even where the output has a dimension of 0 or 1.
+        // Strides of 0 make it one element even if a dimension of the output has size 0 or 1.
         if (tensor.one_element) parsed.desc.strides = Sizes(output.shape.size(), 0);
         result.inputs.emplace(tensor.name, std::move(parsed));
     }
@@ -602,7 +611,7 @@ CaseRunner::CaseRunner(const std::string &command, const ExecutionOptions &execu
     options.max_threads = execution.threads;
 }
 
-// A GPU's DYNAMIC_QUANTIZE_LINEAR widens f16 to f32.
+// On a GPU, DYNAMIC_QUANTIZE_LINEAR of f16 uses the kernel of f32: its input is converted first.
 bool CaseRunner::has_kernel(const Case &test) const {
     std::string signature = test.signature;
     const size_t half = signature.find("_f16");

@@ -1,5 +1,6 @@
-// A case is an operator with its inputs and its result. Conformance cases are JSON objects, one a
-// line, in the format of tests/data/README.md.
+// Cases: an operator with its inputs and the expected result. parse_case reads one from a JSON
+// object in the format of tests/data/README.md, and CaseRunner runs it. `hewn conformance`, `hewn
+// verify` and `hewn replay` use them.
 #pragma once
 
 #include <map>
@@ -19,50 +20,64 @@ struct Tolerance {
 };
 
 struct CaseTensor {
-    Array array;      // the data as stored
-    TensorDesc desc;  // over the output's sizes
+    // The data as stored.
+    Array array;
+    // How the stored data lies over the output's sizes, by strides and blocks.
+    TensorDesc desc;
 };
 
 struct Case {
     std::string id;
-    std::string row;   // of a list of what is tested; empty: none
-    std::string skip;  // why the case is not run; if set, nothing below is
+    // The row of a list of what is tested to which the case belongs. Empty: none.
+    std::string row;
+    // Why the case is not run. Empty: it is run. If this is set, the members below may not be.
+    std::string skip;
     const OperatorInfo *op = nullptr;
     Attributes attributes;
-    std::string signature;  // of the kernel it needs: "quantize_linear_f32_u8"
+    // The kernel that the case needs, without a target: "quantize_linear_f32_u8".
+    std::string signature;
     std::map<std::string, CaseTensor> inputs;
     FeatureLevel level = FeatureLevel::NEWEST;
-    // What compiling must be refused with. Arrays have no data then, and `expected` no elements.
+    // If set: the status with which hewn_compile must refuse the case. `inputs` then have no data
+    // and `expected` has no elements.
     std::optional<hewn_status> refusal;
     TensorDesc output;
     Array expected;
-    std::vector<Array> others_expected;  // of the outputs behind the first, an element each
-    Tolerance tolerance;                 // the source's own
-    bool exact = true;                   // bits must be equal: the tolerance does not apply
-    // The one exception, where the output is like a scale: -0.0 passes where 0.0 (not -0.0) is
-    // expected. 0 times a negative scale is -0.0, in the source of the case as well. But the source
-    // compares with a tolerance and writes 0.0, which says nothing of the sign.
+    // The expected values of the outputs after the first. Each has one element.
+    std::vector<Array> others_expected;
+    // The tolerance with which the source of the case compares.
+    Tolerance tolerance;
+    // If true, bits must be equal: the tolerance does not apply.
+    bool exact = true;
+    // The one exception to this. If true, a result of -0.0 with a negative scale passes where 0.0
+    // is expected. 0 times a negative scale is -0.0 in the source of the case too, but the source
+    // compares with a tolerance and wrote 0.0, without regard to the sign. Only operators whose
+    // output has the scale's type have such results.
     bool zero_has_no_sign = false;
 };
 
-// Throws InputError, whose text starts with `where` ("file:line") and the id, if it is known.
+// Reads a case from a line of JSON. Throws InputError, whose text starts with `where`
+// ("file:line"), followed by the case's id if that is known.
 Case parse_case(const std::string &line, const std::string &where);
 
-// What a command needs to run cases: a device (none: the CPU), the choice of a variant there, and
-// the kernels that it leaves.
+// All that a command needs to run cases.
 struct CaseRunner {
+    // Nothing: the CPU.
     std::optional<Device> device;
     DeviceKind kind;
+    // The variants that will run, and why.
     Choice choice;
+    // The kernels that can run under this choice, by name ("add_f32").
     std::map<std::string, hewn_variant_info> runnable;
     CompileOptions options;
 
-    // Throws OperatorError, whose text starts with `command`, if nothing can run.
+    // Throws OperatorError, whose text starts with `command`, if no variant can run.
     CaseRunner(const std::string &command, const ExecutionOptions &execution);
 
     bool has_kernel(const Case &test) const;
-    // The operator's outputs on the case's inputs; what is expected is not looked at.
-    // Throws Error.
+    // Compiles and executes the case, and returns the operator's outputs. Does not compare them
+    // with the expected ones. If the case must be refused, the operator is only compiled. Throws
+    // Error, as the library does.
     std::vector<Array> run(const Case &test) const;
 };
 

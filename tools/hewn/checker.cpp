@@ -128,7 +128,7 @@ Tensor copy_of(const Tensor &tensor) {
 
 using Fails = std::function<bool(Problem &)>;
 
-// `count` elements from that one on, as dense tensors of one dimension.
+// `count` elements from element `first` on, as dense tensors of one dimension.
 Problem part_of(const Problem &problem, int64_t first, int64_t count) {
     Problem part;
     part.op = problem.op;
@@ -154,7 +154,8 @@ Problem part_of(const Problem &problem, int64_t first, int64_t count) {
     return part;
 }
 
-// Of a dense problem that fails the shortest part that does, by halves and then one by one.
+// The shortest part of a dense problem that still fails. It cuts off half at either end while the
+// rest fails, and then ever less, down to single elements.
 Problem shortest(Problem problem, const Fails &fails) {
     int64_t step = std::max<int64_t>(problem.output.sizes[0] / 2, 1);
     for (int64_t count; (count = problem.output.sizes[0]) > 1;) {
@@ -169,8 +170,8 @@ Problem shortest(Problem problem, const Fails &fails) {
     return problem;
 }
 
-// What may stand for a value, the simplest first: 0, 1, then ever fewer of its own low bits
-// cleared.
+// Values to try instead of `value`, the simplest first: 0, 1, and then the value with ever fewer of
+// its low bits cleared.
 template<class T>
 std::vector<T> simpler(T value) {
     std::vector<T> values = {T{}};
@@ -186,6 +187,7 @@ std::vector<T> simpler(T value) {
     return values;
 }
 
+// Replaces each element of the inputs by the simplest value with which the problem still fails.
 void simplify_values(Problem &problem, const Fails &fails) {
     for (auto &input : problem.inputs) {
         if (!input) continue;
@@ -209,7 +211,7 @@ void set_size(Problem &problem, size_t d, int64_t size) {
             problem.inputs[i]->sizes[d] = size;
 }
 
-// What fails only in its layout: the least sizes, where it lies.
+// A problem that fails only in its layout: the smallest sizes that fail, in the same memory.
 Problem cropped(Problem problem, const Fails &fails) {
     for (size_t d = 0; d < problem.output.sizes.size(); d++) {
         for (int64_t least = 0, size; least < (size = problem.output.sizes[d]) - 1;) {

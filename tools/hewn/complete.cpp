@@ -14,14 +14,15 @@ bool begins(const std::string &text, const std::string &prefix) {
     return text.compare(0, prefix.size(), prefix) == 0;
 }
 
-// Reads the finished words as the parser would, without ever refusing one.
+// Follows the command line as the parser would, but never refuses a word. read() takes each
+// finished word in turn; print() then offers words for the unfinished one.
 class Line {
 public:
     explicit Line(const CommandFacts &hewn) : hewn_(hewn), command_(&hewn) {}
 
     void read(const std::string &word) {
         if (pending_) {
-            if (word != "=") pending_ = nullptr;  // bash makes words of --type=u8: --type, =, u8
+            if (word != "=") pending_ = nullptr;  // bash splits --type=u8 into --type, =, u8
         } else if (is_option(word)) {
             read_option(word);
         } else if (word == "--" && !only_arguments_) {
@@ -54,9 +55,13 @@ public:
 
 private:
     const CommandFacts &hewn_, *command_;
-    const OptionFacts *pending_ = nullptr;  // its value is the next word
+    // The option whose value is the next word; null if there is none.
+    const OptionFacts *pending_ = nullptr;
+    // Options that were given already.
     std::set<const OptionFacts *> given_;
+    // How many positional arguments were given.
     size_t arguments_ = 0;
+    // Whether "--" was given, after which there are no options.
     bool only_arguments_ = false;
 
     bool is_option(const std::string &word) const {
@@ -71,7 +76,7 @@ private:
         if (!option->value.empty() && equals == word.npos) pending_ = option;
     }
 
-    // hewn's own options may follow a command's.
+    // Visits the command's options and hewn's own, which may also stand after a command.
     template<class Visit>
     void for_each_option(const Visit &visit) const {
         for (const OptionFacts &option : command_->options) visit(option);
@@ -109,9 +114,9 @@ private:
         if (begins(word, begun)) std::cout << word << '\t' << about << '\n';
     }
 
-    // Each by its longest name, unless a short one is asked for.
+    // Offers each option by its longest name. A short name is offered only if it was typed.
     void print_options(const std::string &begun) const {
-        std::set<std::string> printed;  // --help is a command's and hewn's
+        std::set<std::string> printed;  // both the command and hewn have --help
         for_each_option([&](const OptionFacts &option) {
             if (option.names.empty() || given_.count(&option)) return;
             const std::string &name = *std::max_element(
@@ -124,6 +129,8 @@ private:
         });
     }
 
+    // Offers the option's values that begin with `begun`. `before` is put in front of each: "" or
+    // "--type=".
     void print_values(const OptionFacts &option, const std::string &begun,
                       const std::string &before) const {
         if (option.words) {

@@ -24,7 +24,7 @@ namespace {
 
 // ---- Comparing ----
 
-// The bits of an f16 and of a bf16, as two types that overloads can tell apart.
+// The bits of an f16 and of a bf16, as two types that templates can tell apart.
 struct Half {
     uint16_t bits;
 };
@@ -46,8 +46,8 @@ bool same(T a, T b) {
     else return a == b;
 }
 
-// Maps floats of one type to integers in the same order: neighbours are 1 apart, -0 and +0 are
-// equal.
+// Maps floats of one type to integers in the same order. Neighbouring floats are 1 apart, and -0
+// and +0 are equal.
 template<class T>
 int64_t ordinal(T value) {
     std::conditional_t<sizeof(T) == 4, uint32_t, uint16_t> bits;
@@ -59,7 +59,7 @@ int64_t ordinal(T value) {
 template<class T>
 bool within(T got, T expected, const Tolerance &tolerance) {
     if constexpr (std::is_integral_v<T>) {
-        // An integer's unit in the last place is 1. The difference is exact.
+        // An integer's unit in the last place is 1. The subtraction of 64-bit integers is exact.
         const double difference = got > expected ? double(uint64_t(got) - uint64_t(expected))
                                                  : double(uint64_t(expected) - uint64_t(got));
         return difference <= tolerance.ulp ||
@@ -67,7 +67,7 @@ bool within(T got, T expected, const Tolerance &tolerance) {
     } else {
         const double g = real(got), e = real(expected);
         if (!std::isfinite(g) || !std::isfinite(e))
-            return false;  // an infinity is near nothing; equal infinities are the same
+            return false;  // an infinity is near nothing; equal ones were found by same()
         return double(std::llabs(ordinal(got) - ordinal(expected))) <= tolerance.ulp ||
                std::fabs(g - e) <= tolerance.abs + tolerance.rel * std::fabs(e);
     }
@@ -88,7 +88,7 @@ std::string show(T value) {
     return text;
 }
 
-// The row-major index of element i.
+// The indices of the element that is number i in row-major order.
 Sizes index_of(int64_t i, const Sizes &sizes) {
     Sizes index(sizes.size());
     for (size_t d = sizes.size(); d-- > 0; i /= sizes[d]) index[d] = i % sizes[d];
@@ -108,8 +108,8 @@ bool has_negative_scale(const Case &test, int64_t i) {
                : double_from_f16(scale.array.as<uint16_t>()[offset]) < 0;
 }
 
-// What is wrong with the result; empty if nothing is. `negative_zeros` counts results of -0.0 that
-// passed for an expected 0.0.
+// What is wrong with the first output. Empty: nothing. Adds to `negative_zeros` the elements of
+// -0.0 that passed for an expected 0.0.
 template<class T>
 std::string difference(const Array &got, const Case &test, int64_t &negative_zeros) {
     const Array &expected = test.expected;
@@ -135,7 +135,7 @@ std::string difference(const Array &got, const Case &test, int64_t &negative_zer
 }
 
 std::string difference(const Array &got, const Case &test, int64_t &negative_zeros) {
-    if (is_packed(got.type)) {
+    if (is_sub_byte(got.type)) {
         Case unpacked = test;
         unpacked.expected = test.expected.to_file_type();
         return difference(got.to_file_type(), unpacked, negative_zeros);
@@ -157,7 +157,7 @@ std::string difference(const Array &got, const Case &test, int64_t &negative_zer
     throw std::logic_error("a case of a type that no operator has");
 }
 
-// The same of all outputs.
+// What is wrong with the outputs. Empty: nothing.
 std::string difference(const std::vector<Array> &got, const Case &test, int64_t &negative_zeros) {
     std::string text = difference(got.front(), test, negative_zeros);
     for (size_t i = 1; i < got.size() && text.empty(); i++) {
@@ -172,7 +172,7 @@ std::string difference(const std::vector<Array> &got, const Case &test, int64_t 
 
 // ---- Running ----
 
-// Empty if the case is to be run.
+// Why the case is not run. Empty: it is to be run.
 std::string reason_to_skip(const CaseRunner &runner, const Case &test) {
     if (!test.skip.empty()) return test.row + (test.row.empty() ? "" : ": ") + test.skip;
     if (test.refusal || runner.has_kernel(test)) return "";
@@ -193,7 +193,8 @@ void run_case(const CaseRunner &runner, const Case &test, const std::string &whe
         const std::vector<Array> results = runner.run(test);
         problem = test.refusal ? "is not refused" : difference(results, test, tally.negative_zeros);
     } catch (const Error &error) {
-        if (error.status() == HEWN_STATUS_OUT_OF_MEMORY) throw;  // which says nothing of the case
+        // A lack of memory says nothing about the case.
+        if (error.status() == HEWN_STATUS_OUT_OF_MEMORY) throw;
         if (error.status() != test.refusal) problem = std::string("refused: ") + error.what();
     }
     if (problem.empty()) {
@@ -204,10 +205,11 @@ void run_case(const CaseRunner &runner, const Case &test, const std::string &whe
     tally.failures.push_back("FAILED " + test.id + " (" + where + "): " + problem);
 }
 
-// False at the end of the file.
+// Reads the next line. False at the end of the file.
 bool read_line(std::istream &stream, std::string &line, const std::string &file) {
     try {
-        stream.exceptions(std::ios::badbit);  // else getline takes a lack of memory for the end
+        // Without exceptions, getline would take a lack of memory for the end of the file.
+        stream.exceptions(std::ios::badbit);
         return bool(std::getline(stream, line));
     } catch (const std::ios_base::failure &) {
         throw InputError(file + ": cannot be read");
@@ -228,7 +230,7 @@ void run_lines(const CaseRunner &runner, std::istream &stream, const std::string
         try {
             const Case test = parse_case(line, where);
             if (chosen(test, op)) run_case(runner, test, where, tally);
-        } catch (const InputError &error) {  // the results of the other cases count all the same
+        } catch (const InputError &error) {  // the other cases are run nevertheless
             std::cerr << "hewn: error: " << error.what() << "\n";
             tally.unusable++;
         }
@@ -268,7 +270,7 @@ Conformance conformance(const std::vector<std::string> &files, const ExecutionOp
 
     uint64_t total_bytes = 0;
     for (const std::string &file : files)
-        total_bytes += regular_file_size(file);  // all must exist before any is run
+        total_bytes += regular_file_size(file);  // throws before the first case if a file is absent
 
     Tally tally;
     Progress progress("conformance", total_bytes);

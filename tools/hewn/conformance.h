@@ -1,4 +1,6 @@
-// hewn conformance: runs cases that others wrote on the kernels of this machine.
+// The command `hewn conformance`: runs conformance cases (cases.h), mostly from the tests of other
+// projects, with the kernels that this machine can run, and compares the results with the expected
+// ones. `hewn verify` runs the built-in cases in the same way.
 #pragma once
 
 #include <cstdint>
@@ -10,28 +12,35 @@
 
 namespace hewn::cli {
 
-// How cases went.
+// How many cases passed, failed and so on.
 struct Tally {
+    // `unusable` counts lines that are no case, and files without cases.
     int64_t passed = 0, failed = 0, skipped = 0, unusable = 0;
-    std::map<std::string, int64_t> reasons;  // of skipped cases
-    std::vector<std::string> failures;       // a line each
+    // Why cases were skipped, and how many for each reason.
+    std::map<std::string, int64_t> reasons;
+    // A line of text for each failed case.
+    std::vector<std::string> failures;
+    // How many elements passed because of Case::zero_has_no_sign.
     int64_t negative_zeros = 0;
 
     int64_t cases() const { return passed + failed + skipped + unusable; }
 };
 
-// The cases of tests/data, which are built in; of one operator, "add", alone unless it is empty.
+// Runs the built-in cases, which are those of tests/data. `op` restricts them to one operator,
+// "add"; if it is empty, all run. Prints only errors of cases that cannot be used. Throws as
+// conformance() does.
 Tally built_in_conformance(const ExecutionOptions &options, const std::string &op);
 
 enum class Conformance {
     Passed,
-    Failed,   // some case did
-    Unusable  // some line is not a case, or some file has none
+    Failed,   // at least one case failed
+    Unusable  // a line is not a case, or a file has none
 };
 
-// Runs every case of the files. Prints failures and, last, "N passed, N failed, N skipped", and how
-// many lines and files could not be used, if any. Throws InputError if a file cannot be read,
-// OperatorError if no variant, or not the forced one, can run.
+// Runs all cases of the files. Prints the failures, the reasons for skipped cases and, on the last
+// line, "N passed, N failed, N skipped" and how many lines and files could not be used, if any.
+// Throws InputError if a file cannot be read, and OperatorError if no variant or not the forced one
+// can run.
 Conformance conformance(const std::vector<std::string> &files, const ExecutionOptions &options);
 
 }  // namespace hewn::cli

@@ -1,5 +1,6 @@
-// The table that parses the command line, as plain data: the man page and the completions are made
-// of it.
+// The table of commands and options as plain data. main.cpp makes it from the parser's objects; the
+// man page (manual.h) and the completions (complete.h) are made from it. So they always agree with
+// what the parser accepts.
 #pragma once
 
 #include <functional>
@@ -9,14 +10,19 @@
 namespace hewn::cli {
 
 struct OptionFacts {
-    std::vector<std::string> names;  // "-o", "--output"; empty for an argument told by its place
-    std::string argument;            // the name of such an argument: "IN"
-    std::string value;               // what stands for the value, "FILE"; empty for a flag
+    // "-o", "--output". Empty for a positional argument.
+    std::vector<std::string> names;
+    // The name of a positional argument: "IN".
+    std::string argument;
+    // The word that stands for the value in --help, "FILE". Empty for a flag.
+    std::string value;
     std::string about;
-    std::string group;  // the heading under which --help has it
+    // The heading under which --help lists the option.
+    std::string group;
     bool required = false;
-    bool repeats = false;  // whether it takes any number of values
-    // The values that it takes, if those can be listed.
+    // Whether it takes any number of values.
+    bool repeats = false;
+    // Lists the values that the option takes. Empty if they cannot be listed.
     std::function<std::vector<std::string>()> words;
 };
 
@@ -26,10 +32,11 @@ struct CommandFacts {
     std::vector<CommandFacts> commands;
 };
 
-// What --help says after the options, and the man page too.
+// A text that --help and the man page have after the options.
 struct Section {
     const char *title, *text;
-    bool verbatim = false;  // whether lines must not be joined
+    // Whether the man page keeps the text's lines, instead of filling paragraphs.
+    bool verbatim = false;
 };
 
 }  // namespace hewn::cli

@@ -20,8 +20,8 @@ namespace fs = std::filesystem;
 namespace hewn::cli {
 
 namespace {
-// Sizes are checked before anything is read, and what is written appears whole: neither is possible
-// with a stream.
+// Refuses pipes and devices. The size of an input is checked before it is read, and an output
+// appears whole: neither is possible with a stream.
 void check_is_no_stream(const std::string &path, const fs::file_status &status) {
     if (path.empty()) throw InputError("'': the name of a file is empty");
     const bool special =
@@ -32,9 +32,9 @@ void check_is_no_stream(const std::string &path, const fs::file_status &status) 
             ": standard input and output, pipes and devices are not supported; use a regular file");
 }
 
-// The file that symbolic links lead to, which need not be there yet.
+// The path to which symbolic links lead. The file need not exist yet.
 fs::path behind_links(const std::string &path) {
-    constexpr int MOST_LINKS = 40;  // Linux follows as many
+    constexpr int MOST_LINKS = 40;  // Linux's own limit
     fs::path at(path);
     std::error_code error;
     for (int links = 0; fs::is_symlink(at, error); links++) {
@@ -44,7 +44,7 @@ fs::path behind_links(const std::string &path) {
     return at;
 }
 
-// The path by which two spellings of it are equal.
+// A spelling of the path that is the same for all spellings of it.
 fs::path spelled_once(const std::string &path) {
     const fs::path at = behind_links(path);
     std::error_code error;
@@ -52,9 +52,9 @@ fs::path spelled_once(const std::string &path) {
     return folder / at.filename();
 }
 
-// The names of the temporary files that are there, for the handler of signals, which may not wait
-// for a lock. A program has three output files at most; of more than these slots the last would
-// stay behind after a signal.
+// The names of the temporary files that exist, for the signal handler, which may not wait for a
+// lock. A run has at most three output files. If there were more than these slots, a signal would
+// leave the files without a slot.
 std::atomic<const char *> temporaries[8];
 
 void remember(const char *temporary) {
@@ -72,7 +72,8 @@ void forget(const char *temporary) {
 }
 
 #ifndef _WIN32
-// The signal is sent again, and ends the program as it would have without a handler (SA_RESETHAND).
+// The signal handler. It sends the signal again, which then ends the program as it would have
+// without a handler, because SA_RESETHAND has removed this one.
 void remove_temporaries(int signal) {
     for (const std::atomic<const char *> &slot : temporaries)
         if (const char *temporary = slot.load()) unlink(temporary);
@@ -87,7 +88,7 @@ void remove_temporaries_on_signals() {
     for (const int signal : {SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM, SIGXCPU}) {
         struct sigaction action;
         sigaction(signal, nullptr, &action);
-        if (action.sa_handler == SIG_IGN) continue;  // as nohup has it
+        if (action.sa_handler == SIG_IGN) continue;  // stays ignored, as under nohup
         action.sa_handler = remove_temporaries;
         action.sa_flags = int(SA_RESETHAND);
         sigaction(signal, &action, nullptr);
@@ -106,7 +107,7 @@ uint64_t regular_file_size(const std::string &path) {
     std::error_code error;
     const fs::file_status status = fs::status(path, error);
     check_is_no_stream(path, status);
-    if (status.type() == fs::file_type::none)  // not that it is not there
+    if (status.type() == fs::file_type::none)  // an error other than that there is no such file
         throw InputError(path + ": cannot be read: " + error.message());
     if (!fs::exists(status))
         throw InputError(path + ": no such file" +
@@ -139,7 +140,7 @@ void check_output_path(const std::string &path) {
     std::error_code error;
     const fs::file_status status = fs::status(path, error);
     check_is_no_stream(path, status);
-    if (status.type() == fs::file_type::none)  // a loop of symbolic links, a name too long
+    if (status.type() == fs::file_type::none)  // a loop of symbolic links, or too long a name
         throw InputError(path + ": cannot be written: " + error.message());
     const std::string extension = lowercase_extension(path);
     if (extension != ".npy" && extension != ".png")
@@ -155,7 +156,7 @@ void check_output_type(const std::string &path, DataType type, const Sizes &size
 }
 
 bool is_same_output(const std::string &a, const std::string &b) {
-    std::error_code error;  // where one of them is not there yet
+    std::error_code error;  // ignored: one of the files may not exist yet
     return fs::equivalent(a, b, error) || spelled_once(a) == spelled_once(b);
 }
 
@@ -181,21 +182,23 @@ void save_arrays(const std::vector<Array> &arrays) {
     for (const std::unique_ptr<OutputFile> &file : files) file->commit();
 }
 
-// Delegates, so that what fails here, too, leaves nothing behind: the destructor then runs.
+// Delegates to another constructor. After that one has ended, the destructor runs even if this one
+// throws, and removes the temporary file.
 OutputFile::OutputFile(std::string path) : OutputFile() {
     name_ = std::move(path);
     const std::string extension = fs::path(name_).extension().string();
     // A link stays a link: the file that it leads to is made or replaced.
     path_ = behind_links(name_).string();
-    // In the same folder, because a rename cannot leave the file system. The clock keeps two runs
-    // apart. Without the final name, which may already be as long as a name can be.
+    // The temporary file is in the same folder, because a rename cannot leave the file system. The
+    // clock gives two runs different names. The final name is no part of this name, because it may
+    // already be as long as a name can be.
     const fs::path final(path_);
     const auto ticks = std::chrono::steady_clock::now().time_since_epoch().count();
     temporary_ =
         (final.parent_path() / (".hewn." + std::to_string(ticks) + ".tmp" + extension)).string();
     remember(temporary_.c_str());
     std::error_code error;
-    // The replaced file may be private, so this one is too from the beginning.
+    // The replaced file may be private, so this one gets its permissions before it has contents.
     const fs::file_status replaced = fs::status(final, error);
     if (!fs::exists(replaced)) return;
     permissions_ = replaced.permissions();

@@ -1,5 +1,6 @@
-// Files as tensors: .npy, .png, .jpg by their extension. An output file appears whole or not at
-// all.
+// Reads files as tensors and writes tensors to files. The extension decides the format: .npy
+// (npy.h), .png or .jpg (images.h). An output file appears whole or not at all: it is written under
+// a temporary name and then renamed.
 #pragma once
 
 #include <cstdio>
@@ -14,26 +15,28 @@
 
 namespace hewn::cli {
 
-// The tensor in a file. `normalize` is for operators on real numbers: an image becomes f32 in 0..1
-// instead of u8 or u16.
+// Reads the tensor in a file. `normalize` is for operators on real numbers: an image becomes f32 in
+// 0..1 instead of u8 or u16. Throws InputError or MemoryError.
 Array load_array(const std::string &path, bool normalize = false, const ImageLimits &limits = {});
 
-// Refuses, before any work, what save_array could not write.
+// Throw InputError if save_array could not write such a file. They are called before any work.
 void check_output_path(const std::string &path);
 void check_output_type(const std::string &path, DataType type, const Sizes &sizes);
 
-// Whether two output files are one: two spellings of a path, or links.
+// Whether two names of output files lead to the same file, by two spellings of a path or by links.
 bool is_same_output(const std::string &a, const std::string &b);
 
-// Writes a row-major array.
+// Writes a row-major array. Throws InputError.
 void save_array(const std::string &path, const Array &array);
 
-// Writes row-major arrays, each to the file of its name. If one cannot be written, none appears.
+// Writes row-major arrays, each to the file that Array::name names. If one of them cannot be
+// written, no file appears. Throws InputError.
 void save_arrays(const std::vector<Array> &arrays);
 
-// A file under a temporary name beside its final name (or beside the file that a link leads to),
-// with the permissions of what it replaces. commit() moves it there. Without commit() nothing is
-// left, unless SIGKILL or a crash ends the program.
+// An output file while it is written. It has a temporary name in the folder of the final file (of
+// the file that the name leads to, if it is a link), and the permissions of the file that it
+// replaces. commit() gives it the final name. Without commit() the destructor removes it, so
+// nothing is left unless SIGKILL or a crash ends the program.
 class OutputFile {
 public:
     explicit OutputFile(std::string path);
@@ -41,21 +44,23 @@ public:
     OutputFile(const OutputFile &) = delete;
     OutputFile &operator=(const OutputFile &) = delete;
 
-    // Keeps the final name's extension.
+    // The path to write to. It has the final name's extension.
     const std::string &temporary() const { return temporary_; }
     // The path as it was given, for messages.
     const std::string &name() const { return name_; }
+    // Gives the file its final name. Throws InputError.
     void commit();
 
 private:
     OutputFile() = default;
 
     std::string name_, path_, temporary_;
-    std::optional<std::filesystem::perms> permissions_;  // of what it replaces
+    // Those of the file that this one replaces. Nothing: there is no such file.
+    std::optional<std::filesystem::perms> permissions_;
 };
 
-// From now on a signal that ends the program first removes the temporary files. A file that grows
-// beyond the limit of its size (SIGXFSZ) ends nothing: writing it is an error.
+// From now on, a signal that ends the program first removes the temporary files. If a file grows
+// beyond the system's limit (SIGXFSZ), the program does not end: writing returns an error.
 void remove_temporaries_on_signals();
 
 struct CloseFile {
@@ -63,13 +68,15 @@ struct CloseFile {
 };
 using File = std::unique_ptr<std::FILE, CloseFile>;
 
-// Opens as std::fopen does. `name` is the one in messages.
+// Opens a file as std::fopen does. `name` is the file's name in messages. Throws InputError, or
+// std::bad_alloc.
 File open_file(const std::string &path, const char *mode, const std::string &name);
 
-// ".png"
+// The extension of the path in lower case: ".png".
 std::string lowercase_extension(const std::string &path);
 
-// Size of a regular file; InputError for anything else, "-" included.
+// The size of a regular file in bytes. Throws InputError if it is anything else; "-" too is
+// refused.
 uint64_t regular_file_size(const std::string &path);
 
 }  // namespace hewn::cli

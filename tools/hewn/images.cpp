@@ -19,15 +19,16 @@
 namespace hewn::cli {
 
 namespace {
-// libpng and libjpeg report errors by a function that must not return. Here it leaves the message
-// and jumps back to guard().
+// libpng and libjpeg report an error by calling a function that must not return. That function
+// stores the message here, and jumps back to guard().
 struct Failure {
     std::string what;  // what the message begins with
     std::jmp_buf jump;
     char message[JMSG_LENGTH_MAX] = "";
     bool out_of_memory = false;
 
-    // Calls work(), which may hold nothing that a destructor frees: the jump would leave it.
+    // Calls work(), and throws if it failed. work() may have no local objects with destructors: the
+    // jump would skip them.
     template<class Work>
     void guard(Work &&work) {
         if (setjmp(jump) == 0) work();
@@ -41,15 +42,16 @@ struct Failure {
     }
 };
 
-// Where rows of pixels begin.
+// The address of row y of the pixels.
 std::byte *row_of(const Array &image, uint64_t y) {
     return image.data.get() + image.bytes / uint64_t(image.sizes[0]) * y;
 }
 
-// u8 or u16, without its contents.
+// An array for an image's pixels, not initialised. Throws InputError if it is above the limit.
 Array allocate_image(const std::string &path, uint64_t width, uint64_t height, int channels,
                      int bits, const ImageLimits &limits) {
-    const uint64_t bytes = width * height * uint64_t(channels * bits / 8);  // both are below 2^20
+    // libpng and libjpeg limit the width and the height to 2^20, so the product cannot overflow.
+    const uint64_t bytes = width * height * uint64_t(channels * bits / 8);
     if (bytes > uint64_t(limits.mib) << 20)
         throw InputError(path + ": its pixels take " + std::to_string(bytes) +
                          " bytes, more than " + std::to_string(limits.mib) +
@@ -78,7 +80,7 @@ struct Png {
 
     static void release(png_structp, void *memory) { std::free(memory); }
 
-    // `create` is png_create_read_struct_2 or png_create_write_struct_2. Warnings are errors.
+    // `create` is png_create_read_struct_2 or png_create_write_struct_2. Warnings count as errors.
     template<class Create>
     void open(Create create, std::FILE *file) {
         png = create(PNG_LIBPNG_VER_STRING, &failure, on_error, on_error, &failure, allocate,
@@ -88,7 +90,7 @@ struct Png {
         png_init_io(png, file);
     }
 
-    // Values of 16 bits lie in the file with the high byte first, in memory with the low one.
+    // 16-bit values have the high byte first in the file, and the low byte first in memory.
     void swap_bytes() {
         if (png_get_bit_depth(png, info) == 16) png_set_swap(png);
     }
@@ -109,7 +111,7 @@ Array load_png(const std::string &path, std::FILE *file, const ImageLimits &limi
     png_infop &info = reader.info;
     reader.failure.guard([&] {
         reader.open(png_create_read_struct_2, file);
-        // Of colour profiles, texts and times nothing is used; what is wrong with them is no error.
+        // Colour profiles, texts and times are not used, so errors in them are no errors here.
         png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
         png_read_info(png, info);
         reader.swap_bytes();
@@ -151,12 +153,13 @@ struct Jpeg {
         std::longjmp(failure.jump, 1);
     }
 
-    // A warning (truncated or corrupt data, which libjpeg fills with grey) is an error here.
+    // A warning counts as an error. It says that data is missing or corrupt, which libjpeg would
+    // replace with grey.
     static void on_message(j_common_ptr info, int level) {
         if (level < 0) on_error(info);
     }
 
-    // Called for each row of blocks of each scan.
+    // libjpeg calls this for each row of blocks of each scan.
     static void on_progress(j_common_ptr info) {
         Jpeg &self = of(info);
         if (self.jpeg.input_scan_number <= self.max_scans) return;
@@ -216,7 +219,7 @@ Array normalized(const Array &image) {
     return result;
 }
 
-// f32 and f16 as u8; u8 and u16 as they are.
+// The array as a PNG stores it: f32 and f16 become u8; u8 and u16 are returned as they are.
 Array pixels_of(const Array &array) {
     if (!is_float(array.type)) return array;
     Array pixels = Array::allocate(array.name, DataType::UINT8, array.sizes);
@@ -250,7 +253,7 @@ void check_png(const std::string &name, DataType type, const Sizes &sizes) {
         throw InputError(name +
                          ": a PNG has sizes [height, width] or [height, width, 1 to 4], not " +
                          to_string(sizes) + "; write a .npy file");
-    // libpng's own limits
+    // These limits are libpng's own.
     if (sizes[0] < 1 || sizes[1] < 1 || sizes[0] > 1000000 || sizes[1] > 1000000)
         throw InputError(name + ": a PNG is 1 to 1000000 pixels wide and high, not " +
                          to_string(sizes) + "; write a .npy file");
@@ -277,7 +280,7 @@ void save_png(const std::string &path, const std::string &name, const Array &arr
             png_write_row(writer.png, reinterpret_cast<png_const_bytep>(row_of(pixels, y)));
         png_write_end(writer.png, nullptr);
     });
-    // A full disk may only show here.
+    // That the disk is full may become known only here.
     if (std::fclose(file.release()) != 0)
         throw InputError(writer.failure.what + std::strerror(errno));
 }

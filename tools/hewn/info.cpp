@@ -18,7 +18,7 @@ constexpr DeviceKind GPUS[] = {
 #endif
 };
 
-// Why there is no device of this kind.
+// Why this machine has no device of this kind: the library's error message.
 std::string absence(DeviceKind kind) {
     hewn_device_info info{};
     info.struct_size = sizeof info;
@@ -49,7 +49,7 @@ void print_json(const Choice &choice) {
             {{"name", target.name},
              {"halide_target", target.halide_target},
              {"device", kind_name(static_cast<DeviceKind>(target.device))},
-             {"rank", target.rank},
+             {"priority", target.priority},
              {"supported", target.supported != 0},
              {"missing", target.missing},
              {"picked", picked_count(choice, target.name) > 0}});
@@ -64,12 +64,12 @@ void print_json(const Choice &choice) {
 }
 
 void print_text(const Choice &choice) {
-    std::cout << "hewn " << version_string() << "\n\ntargets, in ascending rank\n";
+    std::cout << "hewn " << version_string() << "\n\ntargets, in ascending priority\n";
     const size_t kernels = picked_count(choice);
     for (const hewn_target_info &target : targets()) {
         const size_t picked = picked_count(choice, target.name);
-        std::cout << "  " << target.name << "  rank " << target.rank << "  " << target.halide_target
-                  << "\n      ";
+        std::cout << "  " << target.name << "  priority " << target.priority << "  "
+                  << target.halide_target << "\n      ";
         if (!target.supported) std::cout << "cannot run here: " << lack_of(target);
         else if (picked == kernels && picked > 0)
             std::cout << "runs here; picked: " << reason_of_picks(choice, target);
@@ -98,7 +98,7 @@ void print_text(const Choice &choice) {
             std::cout << "  " << kind_name(kind) << ": none; " << absence(kind) << "\n";
     }
 
-    // By operator and signature, because the list has a line for each, followed by its targets.
+    // A line for each kernel (operator and signature), followed by its targets.
     std::cout << "\nvariants, " << hewn_variant_count() << "  (* picked, - cannot run here)\n";
     const std::vector<hewn_variant_info> all = variants();
     for (size_t i = 0; i < all.size(); i++) {

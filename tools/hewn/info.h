@@ -1,4 +1,5 @@
-// hewn info: what was built, what this machine can run, what is picked and why.
+// The command `hewn info`: prints what was built, what this machine can run, which variants are
+// picked and why, and the devices.
 #pragma once
 
 #include <string>
@@ -8,8 +9,9 @@ namespace hewn::cli {
 // The version of the linked library: "<major>.<minor>.<patch>".
 std::string version_string();
 
+// Prints the information as text, or as JSON.
 void print_info(bool json);
-// LICENSE and THIRD_PARTY.md as they were when this program was built.
+// Prints LICENSE and THIRD_PARTY.md as they were when this program was built.
 void print_licenses();
 
 }  // namespace hewn::cli

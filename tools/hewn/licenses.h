@@ -1,4 +1,5 @@
-// The texts embedded by tools/CMakeLists.txt.
+// The texts that `hewn info --licenses` prints. tools/CMakeLists.txt makes licenses.cpp from
+// licenses.cpp.in, LICENSE and THIRD_PARTY.md.
 #pragma once
 
 namespace hewn::cli {

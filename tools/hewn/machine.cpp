@@ -16,7 +16,8 @@ namespace hewn::cli {
 
 namespace {
 
-// The first line of /proc/cpuinfo that begins with this word, from behind its colon.
+// The value in the first line of /proc/cpuinfo that begins with this word: the text after the
+// colon. Empty if there is no such line.
 std::string of_cpuinfo(const std::string &word) {
     std::ifstream file("/proc/cpuinfo");
     for (std::string line; std::getline(file, line);) {
@@ -47,14 +48,14 @@ std::string processor_name() {
         if (__get_cpuid(leaf, &words[0], &words[1], &words[2], &words[3]))
             name.append(reinterpret_cast<const char *>(words), sizeof words);
     }
-    name = name.c_str();  // it ends with zeros
+    name = name.c_str();  // drops the zeros at the end
     name.erase(0, name.find_first_not_of(' '));
 #elif defined(__APPLE__)
     char brand[128] = {};
     size_t bytes = sizeof brand - 1;
     if (sysctlbyname("machdep.cpu.brand_string", brand, &bytes, nullptr, 0) == 0) name = brand;
 #elif defined(__aarch64__) && defined(__linux__)
-    // QEMU's user emulation shows the file of the machine that it runs on.
+    // QEMU's user emulation shows the /proc/cpuinfo of the machine on which it runs.
     if (of_cpuinfo("CPU implementer").empty()) name = "emulated ARM";
 #endif
     for (const char *word : {"model name", "Hardware", "CPU part"})

@@ -1,4 +1,4 @@
-// What a report says of the machine that it comes from.
+// The names of the operating system and the processor, for the report of `hewn verify`.
 #pragma once
 
 #include <string>

@@ -1,4 +1,6 @@
-// hewn: the command line over libhewn.
+// The program `hewn`, the command line of the library. This file declares the commands and their
+// options with CLI11, and turns exceptions into exit codes. Each command is in a file of its own:
+// operators.h, conformance.h, verify.h, replay.h and info.h.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -34,7 +36,7 @@ using hewn::DataType, hewn::OperatorInfo;
 
 constexpr int EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_MEMORY = 3;
 
-// Follow the options in --help and in the man page.
+// The texts after the options in --help and in the man page.
 const std::vector<Section> SECTIONS = {
     {"Tensors", R"(Tensors are .npy files: f32 f16 i8 u8 i16 u16 i32 u32 i64 u64, little-endian,
 ranks 0 to 8, either order; bf16 is two bytes of no type (V2), as ml_dtypes saves
@@ -86,7 +88,7 @@ constexpr char WHERE_IT_RUNS[] = "Where it runs", FILES_AND_LIMITS[] = "Files an
 
 using Words = std::vector<std::string>;
 
-// Those of each option whose values can be listed; completions offer them.
+// The words of each option whose values can be listed. Completions offer them.
 std::map<const CLI::Option *, std::function<Words()>> offered_words;
 
 CLI::Option *offer(CLI::Option *option, std::function<Words()> words) {
@@ -107,7 +109,7 @@ CLI::Option *take_only(CLI::Option *option, const std::function<Words()> &list) 
             }
             if (numpy_name(word) != word) names.push_back(numpy_name(word));
         }
-        // A type that is known is not a mistyped one.
+        // A known type that is not allowed here was not mistyped, so there is nothing to suggest.
         const bool is_type = type_from_name(given).has_value();
         return given + " is not allowed" + suggestion(given, is_type ? Words() : names, words);
     };
@@ -121,12 +123,13 @@ CLI::Option *take_only(CLI::Option *option, const Words &words) {
 
 // ---- The commands ----
 
-// A Range whose limits --help need not have.
+// A check for whole numbers from `least` on. The empty description keeps its limits out of --help.
 CLI::Validator whole_number(int least) {
     return CLI::Range(least, std::numeric_limits<int>::max()).description("");
 }
 
-// `kernels`: whose variants can be forced; empty: all operators'.
+// The options --device, --variant and --threads. `kernels` is the operator whose variants --variant
+// can force ("add"); if it is empty, they are those of all operators.
 void add_execution(CLI::App &command, ExecutionOptions &options, const std::string &kernels = "") {
     offer(command.add_option("--device", options.device,
                              kind_names("or") + ": the first GPU; cuda:1 for the second device"),
@@ -169,7 +172,7 @@ void add_common(CLI::App &command, const OperatorInfo &op, OperatorOptions &opti
     add_execution(command, options, kernels_name(op));
 }
 
-// A subcommand's options live as long as its callback.
+// The callback of a subcommand shares ownership of its options, which it reads after parsing.
 
 void add_info_command(CLI::App &app) {
     struct Options {
@@ -190,7 +193,7 @@ void add_info_command(CLI::App &app) {
     });
 }
 
-// "u8 or i8"
+// "i8 u8"
 std::string types_text(const TensorInfo &tensor) {
     std::string text;
     for (const DataType type : types_of(tensor))
@@ -241,11 +244,12 @@ void add_type(CLI::App &command, const OperatorInfo &op, OperatorOptions &option
     take_only(command.add_option("--type", options.type, text), words)->type_name("TYPE");
 }
 
-// Where files may hold the data's elements in more bits than they have.
+// The option --bits, for operators that take sub-byte types, whose elements have a byte each in
+// files.
 void add_bits(CLI::App &command, const OperatorInfo &op, OperatorOptions &options) {
     std::set<std::string> bits;
     for (const DataType type : types_of(op.tensors.front()))
-        if (is_packed(type)) bits.emplace(type_name(type).substr(1));
+        if (is_sub_byte(type)) bits.emplace(type_name(type).substr(1));
     if (bits.empty()) return;
     const Words words(bits.begin(), bits.end());
     take_only(command.add_option("--bits", options.bits,
@@ -282,7 +286,7 @@ void add_attributes(CLI::App &command, const OperatorInfo &op, OperatorOptions &
     }
 }
 
-// The subcommand of an operator of the library's table.
+// The subcommand of an operator. Its options follow from the library's table.
 void add_operator_command(CLI::App &app, const OperatorInfo &op) {
     CLI::App &command = *app.add_subcommand(op.command, op.formula);
     const auto options = std::make_shared<OperatorOptions>();
@@ -325,10 +329,10 @@ void add_conformance_command(CLI::App &app, int &exit_code) {
 }
 
 void add_verify_command(CLI::App &app, int &exit_code) {
-    CLI::App &command = *app.add_subcommand(
-        "verify",
-        "check every variant that can run here against the scalar truth, bit for bit, and measure "
-        "it beside memcpy: a page to paste into a report");
+    CLI::App &command = *app.add_subcommand("verify",
+                                            "check every variant that can run here against the "
+                                            "scalar reference, bit for bit, and measure "
+                                            "it beside memcpy: a page to paste into a report");
     const auto options = std::make_shared<VerifyOptions>();
     command.add_option("--seed", options->seed, "repeat the random cases of that run")
         ->type_name("N");
@@ -370,7 +374,7 @@ void add_replay_command(CLI::App &app) {
     command.callback([options] { replay(options->folder, *options); });
 }
 
-// ---- The table as others read it ----
+// ---- The table of commands as plain data (facts.h) ----
 
 OptionFacts facts_of(const CLI::Option &option) {
     OptionFacts facts;
@@ -397,8 +401,8 @@ CommandFacts facts_of(const CLI::App &app) {
     return facts;
 }
 
-// What is wrong on the command line. CLI11 reports a missing option before an unknown one, though
-// it may be the missing one that is mistyped.
+// The message for an error on the command line. CLI11 reports a missing option before an unknown
+// one, but the unknown one may be the missing one, mistyped. So this looks for unknown words first.
 std::string usage_error(const CLI::App &app, const CLI::ParseError &error) {
     const CommandFacts facts = facts_of(app);
     const std::vector<const CLI::App *> commands =
@@ -428,7 +432,7 @@ std::string usage_error(const CLI::App &app, const CLI::ParseError &error) {
     return error.what();
 }
 
-// An option after which nothing else is done.
+// Runs an option that prints something and then ends the program, such as --man.
 template<class Print>
 void print_and_stop(const Print &print) {
     print();
@@ -470,8 +474,8 @@ int run(int argc, char **argv) {
         print_completions(facts_of(app), {argv + 2, argv + argc});
         return 0;
     }
-    // Callbacks run in the order of the command line's subcommands, after everything is parsed.
-    // --progress is known by then.
+    // This runs after everything is parsed, so that --progress is known, and before the callback of
+    // the subcommand.
     app.parse_complete_callback([&] { Progress::show(progress); });
     try {
         app.parse(argc, argv);
@@ -488,7 +492,8 @@ int run(int argc, char **argv) {
     return exit_code;
 }
 
-// A lack of memory where no exception may leave: destructors of nlohmann's JSON allocate.
+// Handles a lack of memory in a function that may not throw, such as the destructor of nlohmann's
+// JSON, which allocates. It gives the same message and exit code as elsewhere.
 std::terminate_handler terminate_otherwise;
 void terminate_on_exception() {
     try {
@@ -520,7 +525,7 @@ int main(int argc, char **argv) {
     } catch (const hewn::Error &error) {
         return fail(error.what(),
                     error.status() == HEWN_STATUS_OUT_OF_MEMORY ? EXIT_MEMORY : EXIT_FAILED);
-    } catch (const std::exception &error) {  // the library's refusal, with the names of files
+    } catch (const std::exception &error) {  // such as OperatorError
         return fail(error.what(), EXIT_FAILED);
     }
 }

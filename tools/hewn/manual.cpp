@@ -11,7 +11,7 @@ namespace hewn::cli {
 
 namespace {
 
-// What man would take for commands is protected.
+// Escapes the characters that man would take for commands.
 std::string escaped(const std::string &text) {
     std::string result;
     for (const char c : text) {
@@ -23,7 +23,7 @@ std::string escaped(const std::string &text) {
     return command ? "\\&" + result : result;
 }
 
-// In lines of at most 78 characters, which man joins and breaks again.
+// Prints the words in lines of at most 78 characters. man fills the paragraph anew.
 void print_paragraph(const std::string &text) {
     std::istringstream words(text);
     size_t column = 0;
@@ -58,7 +58,7 @@ void print_option(const OptionFacts &option) {
     print_paragraph(option.about + (option.required && !option.names.empty() ? "; required" : ""));
 }
 
-// The command with all that it needs.
+// Prints the command with its required options and arguments.
 void print_synopsis(const CommandFacts &command) {
     std::cout << ".B hewn " << escaped(command.name) << '\n';
     for (const OptionFacts &option : command.options) {
@@ -70,7 +70,8 @@ void print_synopsis(const CommandFacts &command) {
     std::cout << "[" << italic("option") << " ...]\n";
 }
 
-// The headings of options that other commands have as well, in order.
+// The headings of the options that this command has in common with others, in order. hewn's first
+// option has the heading of a command's own options.
 std::vector<std::string> shared_groups(const CommandFacts &hewn, const CommandFacts &command) {
     const std::string own = hewn.options.front().group;
     std::vector<std::string> groups;
@@ -118,7 +119,7 @@ void print_section(const Section &section) {
         std::cout << ".fi\n";
         return;
     }
-    // An empty line ends a paragraph.
+    // An empty line of the text ends a paragraph.
     std::string paragraph, before;
     const auto end_paragraph = [&] {
         if (paragraph.empty()) return;

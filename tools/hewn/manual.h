@@ -1,4 +1,5 @@
-// hewn --man: the man page.
+// The option --man: prints the man page. It is made from the table that parses the command line
+// (facts.h).
 #pragma once
 
 #include <string>
@@ -8,8 +9,8 @@
 
 namespace hewn::cli {
 
-// Prints the page, in the macros of man(7). Its date is today's, or that of SOURCE_DATE_EPOCH in
-// the environment.
+// Prints the page in the macros of man(7). Its date is today's, or that of SOURCE_DATE_EPOCH if the
+// environment has it.
 void print_manual(const CommandFacts &hewn, const std::vector<Section> &sections,
                   const std::string &version);
 

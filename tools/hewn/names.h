@@ -1,4 +1,4 @@
-// Names that users type: NumPy's for data types, and what is said of one that is not known.
+// Names that users type: NumPy's names of data types, and suggestions for a name that is not known.
 #pragma once
 
 #include <string>
@@ -14,8 +14,9 @@ std::string numpy_name(std::string_view word);
 // "a, b, c"
 std::string joined(const std::vector<std::string> &names);
 
-// Ends a message about a name that is none of `names`: "; did you mean u8?". If none is near, those
-// of `listed`, where they are few: "; it is one of i8, u8". Else nothing.
+// The end of a message about a name that is none of `names`. If one of them is near to what was
+// given: "; did you mean u8?". Otherwise it lists `listed`, if these are few: "; it is one of i8,
+// u8". Otherwise it is empty.
 std::string suggestion(const std::string &given, const std::vector<std::string> &names,
                        const std::vector<std::string> &listed);
 inline std::string suggestion(const std::string &given, const std::vector<std::string> &names) {

@@ -1,4 +1,4 @@
-// Replaces images.cpp in a build without libpng and libjpeg.
+// Replaces images.cpp in a build without libpng and libjpeg: every image is refused.
 #include "files.h"
 #include "images.h"
 

@@ -13,7 +13,7 @@
 namespace hewn::cli {
 
 namespace {
-// The data is used as it lies in the file.
+// The bytes of the file's data are used unchanged.
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "hewn's .npy reader is for little-endian machines"
 #endif
@@ -26,9 +26,9 @@ constexpr size_t CHUNK = size_t(16) << 20;
     throw InputError(path + ": " + what);
 }
 
-// The header is a Python dict literal of strings, booleans, tuples and integers: the same tree as
-// JSON in another spelling. Only the spelling is changed here; JSON's parser decides whether it is
-// well-formed.
+// Rewrites a file's header as JSON. The header is a Python dict literal of strings, booleans,
+// tuples and integers: the same tree as in JSON, spelled differently. Only the spelling is changed
+// here; the parser of JSON then decides whether the header is well-formed.
 std::string json_from_python(std::string_view python) {
     std::string json;
     size_t i = 0;
@@ -37,7 +37,7 @@ std::string json_from_python(std::string_view python) {
         for (i++; i < python.size() && python[i] != quote; i++) {
             if (python[i] == '"') json += '\\';
             if (python[i] == '\\' && i + 1 < python.size()) {
-                // \' is no escape in JSON.
+                // JSON has no escape \'.
                 if (python[++i] != '\'') json += '\\';
             }
             json += python[i];
@@ -59,7 +59,7 @@ std::string json_from_python(std::string_view python) {
             const std::string_view word = python.substr(i, end - i);
             const bool long_suffix =
                 word == "L" && i > 0 &&
-                std::isdigit(static_cast<unsigned char>(python[i - 1]));  // Python 2's 3L
+                std::isdigit(static_cast<unsigned char>(python[i - 1]));  // 3L, as in Python 2
             if (!long_suffix)
                 json += word == "True"    ? "true"
                         : word == "False" ? "false"
@@ -136,9 +136,9 @@ struct Header {
     uint64_t data_offset;
 };
 
-// Leaves the file positioned at its data.
+// Reads and checks the header. The file is then positioned at its data.
 Header read_header(std::FILE *file, uint64_t file_bytes, const std::string &path) {
-    // magic, version, length of the header: 2 bytes in version 1, 4 later
+    // The magic, the version, and the length of the header: 2 bytes in version 1, 4 later.
     unsigned char start[MAGIC_BYTES + 2], length_bytes[4] = {};
     if (file_bytes < sizeof start)
         fail(path, "is not a .npy file: it has only " + std::to_string(file_bytes) + " bytes");
@@ -220,12 +220,12 @@ Array load_npy(const std::string &path) {
 void save_npy(const std::string &path, const std::string &name, const Array &array) {
     std::string shape;
     for (int64_t size : array.sizes) shape += std::to_string(size) + ", ";
-    // Python's spelling of tuples: () (3,) (3, 4)
+    // Python spells tuples () (3,) (3, 4).
     if (array.sizes.size() > 1) shape.resize(shape.size() - 2);
     else if (array.sizes.size() == 1) shape.resize(shape.size() - 1);
     std::string header = "{'descr': '" + npy_descr(array.type) +
                          "', 'fortran_order': False, 'shape': (" + shape + "), }";
-    // The data starts at a multiple of 64 bytes, after a newline.
+    // Spaces and a newline end the header, so that the data starts at a multiple of 64 bytes.
     const size_t unpadded = MAGIC_BYTES + 4 + header.size() + 1;
     header.append((64 - unpadded % 64) % 64, ' ');
     header += '\n';
@@ -246,7 +246,7 @@ void save_npy(const std::string &path, const std::string &name, const Array &arr
         progress.advance(bytes);
         done += bytes;
     }
-    // A full disk may only show here.
+    // That the disk is full may become known only here.
     if (std::fclose(file.release()) != 0 && error == 0) error = errno;
     if (error != 0) fail(name, std::string("cannot be written: ") + std::strerror(error));
 }

@@ -1,6 +1,6 @@
-// NumPy's .npy format, versions 1.0 to 3.0, as numpy/lib/format.py defines it. It is our own code
-// because neither Halide's nor xtensor's loader has f16, reads keys in any order or checks sizes
-// before it trusts them.
+// Reads and writes NumPy's .npy format, versions 1.0 to 3.0, as numpy/lib/format.py defines it. The
+// code is our own because the loaders of Halide and xtensor have no f16, expect the keys in a fixed
+// order, and trust sizes before they have checked them.
 #pragma once
 
 #include <string>
@@ -9,15 +9,18 @@
 
 namespace hewn::cli {
 
-// Types f32 f16 i8 ... u64, and bf16 as two bytes of no type, little-endian; ranks 0 to 8; Fortran
-// order becomes strides. Anything else is an InputError that names the file and what is wrong with
-// it. Allocates no more than the file holds.
+// Reads a little-endian file of rank 0 to 8. The types are f32, f16, all integers from i8 to u64,
+// and bf16 as two bytes without a type (V2). Fortran order becomes strides. Throws InputError for
+// any other file; the message names the file and what is wrong with it. Allocates no more memory
+// than the file has bytes.
 Array load_npy(const std::string &path);
 
-// What a user of NumPy does for the type to be right: "save it with .astype('<f4')".
+// Advice for a message: what a user of NumPy has to do to give a file this type. For f32: "save it
+// with .astype('<f4')".
 std::string astype_hint(DataType type);
 
-// Writes a row-major array as version 1.0. `path` is the real path, `name` the one in messages.
+// Writes a row-major array as version 1.0. `path` is the file to write, `name` the one in messages.
+// Throws InputError.
 void save_npy(const std::string &path, const std::string &name, const Array &array);
 
 }  // namespace hewn::cli

@@ -16,11 +16,13 @@
 namespace hewn::cli {
 
 namespace {
-// A tensor's name in DirectML and the array bound to it (none: absent). `due` is for a hint alone:
-// the library checks types.
+// An input of the operator.
 struct Operand {
     const TensorInfo *tensor;
+    // Nothing: the input is absent.
     std::optional<Array> array;
+    // The expected type. A number takes this type. For a file's array it serves only as advice in
+    // messages, because the library checks the types.
     DataType due = DataType::FLOAT32;
 
     // "ZeroPointTensor: z.npy i64 [3], save it with .astype('|u1')"
@@ -31,8 +33,8 @@ struct Operand {
     }
 };
 
-// NumPy's own choice for integers is i64. Where that is none of the tensor's types, another was
-// meant: the first of these that is.
+// The type that the user probably meant. NumPy stores integers as i64 by default. If the tensor
+// cannot have that type, it is f32 or i32, whichever the tensor can have first.
 DataType meant_by(const Array &array, const TensorInfo &tensor) {
     if (array.type != DataType::INT64 || allows(tensor, array.type)) return array.type;
     for (const DataType type : {DataType::FLOAT32, DataType::INT32}) {
@@ -93,8 +95,8 @@ public:
         size = size / block + (size % block != 0);
     }
 
-    // Along the axis if --axis is given and it is 1-D with more than one element, else by NumPy's
-    // rule.
+    // The description of a scale or zero point. It lies along --axis if that is given and the array
+    // is 1-D with more than one element; otherwise it is broadcast by NumPy's rule.
     TensorDesc parameter(const Array &array, const char *tensor) const {
         try {
             const bool along = axis_ && array.sizes.size() == 1 && array.sizes[0] != 1;
@@ -116,18 +118,20 @@ public:
 private:
     std::optional<size_t> axis_;
     Sizes sizes_, block_sizes_;
-    Sizes stored_;  // as many along the axis as there are blocks
+    // The input's sizes, but with the number of blocks along the axis.
+    Sizes stored_;
 };
 
-// A scale or zero point of one element: all sizes 1, of the operator's rank.
+// The description of a scale or zero point that must have one element: all sizes are 1, and the
+// rank is the operator's.
 TensorDesc place_scalar(const Array &array, size_t rank, const char *tensor) {
     if (array.count() != 1)
         throw InputError(std::string(tensor) + " (" + array.name + ") has " +
-                         std::to_string(array.count()) + " elements, but exactly 1 is due");
+                         std::to_string(array.count()) + " elements, expected 1");
     return {array.type, Sizes(rank, 1)};
 }
 
-// The number in an array of one element, so that it can be read back.
+// The number in an array of one element, with as many digits as reading it back needs.
 std::string number(const Array &array) {
     char text[32];
     const double value = array.type == DataType::FLOAT32 ? double(*array.as<float>())
@@ -137,7 +141,7 @@ std::string number(const Array &array) {
     return text;
 }
 
-// One run of an operator.
+// One run of an operator's command.
 class Run {
 public:
     Run(const OperatorInfo &op, const OperatorOptions &options) : op_(op), options_(options) {
@@ -191,12 +195,12 @@ private:
     const TensorInfo &output() const { return output_of(op_); }
     bool is_data(size_t i) const { return operands_[i].tensor->role == HEWN_TENSOR_ROLE_DATA; }
 
-    // Files first: a number has the type of another input.
+    // Loads the data inputs: files first, because a number takes the type of the other input.
     void load_data() {
         const Operand *file = nullptr;
         for (size_t i = 0; i < operands_.size(); i++) {
             if (!is_data(i) || (takes_number(op_, i) && is_number(*options_.inputs[i]))) continue;
-            // An image is read as f32 where its own type is none of the tensor's.
+            // An image is read as f32 if the tensor cannot be u8.
             const bool normalize = !allows(*operands_[i].tensor, DataType::UINT8);
             operands_[i].array =
                 narrowed(load_array(*options_.inputs[i], normalize, options_.image_limits));
@@ -216,7 +220,7 @@ private:
         }
     }
 
-    // With --bits, the array's values as those of a packed type.
+    // With --bits, converts the array to the sub-byte type with as many bits.
     Array narrowed(const Array &array) const {
         if (!options_.bits) return array;
         const std::string name = std::string(type_name(array.type)).substr(0, 1);
@@ -227,6 +231,7 @@ private:
         return array.to_packed(type_from_name(name + std::to_string(*options_.bits)).value());
     }
 
+    // The library checks this too, but cannot tell the user which file to convert.
     void check_like() {
         for (size_t i = 0; i < operands_.size(); i++) {
             if (!is_data(i) || operands_[i].tensor->like < 0) continue;
@@ -239,8 +244,8 @@ private:
         }
     }
 
-    // The types that follow from others': first those of scales, then the output's, then those of
-    // zero points.
+    // Loads the scales, decides the output's type, and loads the zero points, in this order,
+    // because the types follow from each other.
     void load_parameters() {
         for (const hewn_tensor_role role :
              {HEWN_TENSOR_ROLE_SCALE, HEWN_TENSOR_ROLE_OUTPUT, HEWN_TENSOR_ROLE_ZERO_POINT}) {
@@ -255,6 +260,7 @@ private:
         }
     }
 
+    // The expected type of the tensor.
     DataType due(const TensorInfo &tensor) const {
         if (tensor.like >= 0) {
             const bool output = size_t(tensor.like) == operands_.size();
@@ -265,8 +271,8 @@ private:
         return types_of(tensor).front();
     }
 
-    // A scale or zero point: a number as the type that is due, or a file's array as it is (the
-    // library checks its type).
+    // Loads a scale or zero point: a number becomes the expected type; a file's array stays as it
+    // is, because the library checks its type.
     Array load_parameter(const std::string &text, const Operand &operand) const {
         const std::string argument = argument_of(*operand.tensor),
                           option = argument.substr(0, argument.find(','));
@@ -278,7 +284,8 @@ private:
         return array.type == file_type(operand.due) ? array.to_packed(operand.due) : array;
     }
 
-    // --type decides a number's type, and must agree with a file's unless floats mix.
+    // Checks a scale whose type the output has. --type decides a number's type, but a file's type
+    // must agree with it, unless the operator takes floats of two types.
     void check_typed(Operand &scale) const {
         const bool mixes = mixes_floats(op_) && allows(*scale.tensor, scale.array->type);
         if (!options_.type.empty() && scale.array->type != scale.due && !mixes)
@@ -295,8 +302,9 @@ private:
         else output_type_ = default_output_type();
     }
 
-    // As in Python: the type of a file that is the output's zero point, which is loaded here; else
-    // the first input's, if outputs may have it, or u8.
+    // The output's type without --type, chosen as in Python: the type of the output's zero point,
+    // if that is a file (it is loaded here); otherwise the first input's, if outputs may have it;
+    // otherwise u8.
     DataType default_output_type() {
         for (size_t i = 0; i < operands_.size(); i++) {
             Operand &operand = operands_[i];
@@ -305,12 +313,12 @@ private:
                 continue;
             operand.array = load_parameter(*options_.inputs[i], operand);
             if (allows(output(), operand.array->type)) return operand.due = operand.array->type;
-            operand.array.reset();  // It is refused as the other type's.
+            operand.array.reset();  // load_parameters loads it again, and the library refuses it
         }
         return has_type_of_input(op_) ? operands_.front().array->type : DataType::UINT8;
     }
 
-    // Those of one element.
+    // Visits the outputs after the first, each of which has one element, with their files.
     template<class Visit>
     void for_each_other_output(const Visit &visit) const {
         for (size_t i = operands_.size() + 1; i < op_.tensors.size(); i++)
@@ -375,7 +383,8 @@ private:
         }
     }
 
-    // The library's errors speak of tensors, but the user knows files, so an error here names both.
+    // Throws the library's error again, with the files of all tensors: the library knows only
+    // tensors, but the user knows files.
     [[noreturn]] void refuse(const Error &error) const {
         std::string text = std::string(op_.command) + ": " + error.what() + " (";
         const char *separator = "";

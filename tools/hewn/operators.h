@@ -1,5 +1,5 @@
-// The operators on files: load, broadcast, compile, execute, save. One way for all, from the
-// library's table.
+// The commands for operators, such as `hewn quantize`: load files, broadcast, compile, execute and
+// save. The same code serves all operators; the library's table (table.h) says what each one takes.
 #pragma once
 
 #include <hewn/hewn.hpp>
@@ -14,35 +14,42 @@
 namespace hewn::cli {
 
 struct OperatorOptions : ExecutionOptions {
-    std::vector<std::optional<std::string>>
-        inputs;               // files or numbers, in the operator's order; none: absent
-    std::string type;         // the output's; empty: it follows from the inputs'
-    std::optional<int> bits;  // of the data's elements, which files hold in a byte each
+    // Files or numbers, in the operator's order. Nothing: the input is absent.
+    std::vector<std::optional<std::string>> inputs;
+    // The type that --type gives. Empty: it follows from the inputs.
+    std::string type;
+    // Bits of the data's elements if they are of a sub-byte type. Files hold each in a byte.
+    std::optional<int> bits;
     std::optional<int> axis;
-    std::optional<int> block_size;        // along the axis
-    std::vector<std::string> attributes;  // words, in the operator's order; empty: the default
+    // Elements along the axis that share a scale and a zero point.
+    std::optional<int> block_size;
+    // The words of the attributes' values, in the operator's order. Empty: the default.
+    std::vector<std::string> attributes;
     std::string output;
-    std::vector<std::string> other_outputs;  // files; empty: not wanted
-    std::string feature_level;               // "6.0"; empty: the newest
+    // Files for the outputs after the first. Empty: not wanted.
+    std::vector<std::string> other_outputs;
+    // "6.0". Empty: the newest.
+    std::string feature_level;
     ImageLimits image_limits;
 };
 
-// How the command line calls an input, or an output but the first: "A", "IN", "--a-scale",
-// "--scale,--output-scale".
+// The name by which the command line takes an input, or an output after the first: "A", "IN",
+// "--a-scale", "--scale,--output-scale".
 std::string argument_of(const TensorInfo &tensor);
 
-// Whether a number may stand for the input, of the type of another: where both have one type and
-// nothing quantizes them.
+// Whether the input may be given as a number, which takes the type of the other input. That is so
+// if both must have one type and the operator has no scales and zero points (ADD).
 bool takes_number(const OperatorInfo &op, size_t input);
 
-// The tensor whose type --type says: the output, or the scale that it is like. None if its type
-// follows from the input's.
+// The tensor whose type --type decides: the output, or the scale whose type the output has. Null if
+// the output's type follows from the inputs.
 const TensorInfo *typed_by_option(const OperatorInfo &op);
 
-// Whether the output has the first input's type if nothing else is said.
+// Whether the output has the first input's type by default.
 bool has_type_of_input(const OperatorInfo &op);
 
-// Prints a line with the output's type and sizes, the variant that ran and other outputs' values.
+// Runs the command. Prints a line with the output's type and sizes, the variant that ran and the
+// values of the other outputs. Throws InputError, MemoryError or OperatorError.
 void run_operator(const OperatorInfo &op, const OperatorOptions &options);
 
 // "6.0" -> FeatureLevel::LEVEL_6_0. Throws InputError with the list of levels.

@@ -39,7 +39,7 @@ void Progress::advance(uint64_t units) {
 }
 
 void Progress::print() {
-    // On a terminal the line is overwritten; a log gets a line each.
+    // On a terminal, the line is overwritten. A log gets a new line each time.
     const int percent = total_ ? int(double(done_) / double(total_) * 100) : 100;
     std::fprintf(stderr, stderr_is_terminal() ? "\rhewn: %s: %d %%" : "hewn: %s: %d %%\n",
                  what_.c_str(), percent);

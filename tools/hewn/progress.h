@@ -1,4 +1,4 @@
-// Progress of long work on stderr, so that stdout stays the program's result.
+// Shows the progress of long work on stderr, so that stdout has only the program's results.
 #pragma once
 
 #include <chrono>
@@ -9,16 +9,17 @@ namespace hewn::cli {
 
 class Progress {
 public:
-    // Shown on a terminal once a step takes longer than half a second; with `always` (--progress)
-    // everywhere and at once.
+    // Without `always`, progress is shown only on a terminal, and only if a step takes longer than
+    // half a second. With it (--progress), it is shown everywhere and at once.
     static void show(bool always);
 
-    // A step of `total` units (bytes, cases), which ends with the object's scope.
+    // Begins a step of `total` units (bytes or cases). It ends when the object is destroyed.
     Progress(std::string what, uint64_t total);
     ~Progress();
     Progress(const Progress &) = delete;
     Progress &operator=(const Progress &) = delete;
 
+    // Says that this many more units are done.
     void advance(uint64_t units);
 
 private:

@@ -24,13 +24,14 @@ namespace hewn::cli {
 
 namespace {
 using json = nlohmann::ordered_json;
-using Values = std::vector<uint64_t>;  // elements of any type, as their bits
+using Values = std::vector<uint64_t>;  // the bits of elements of any type
 
 // ---- Values ----
 
-// Integers: values that wrap. Floats, with both signs: zero, the ends of the subnormal and the
-// normal numbers, infinity, a NaN, and values that make ties: half a unit in the last place of 1,
-// 1, and the number after it.
+// Values that are likely to show errors. For integers, they are values near the ends, whose sums
+// wrap. For f32 and f16, they are, with both signs: zero, the smallest and the largest subnormal
+// and normal number, infinity, a NaN, and values whose sums are ties: half a unit in the last place
+// of 1, 1, and the number after it.
 Values special_values(DataType type) {
     const uint64_t sign = uint64_t(1) << (8 * type_bytes(type) - 1);
     if (!is_float(type)) return {0, 1, 2, sign - 1, sign, sign + 1, 2 * sign - 2, 2 * sign - 1};
@@ -56,7 +57,7 @@ uint64_t bits_of(DataType type, double value) {
     return bits;
 }
 
-// 256 values from one end of the integer type to the other, and the special values.
+// The special values, and 256 values that are evenly spread over the range of the integer type.
 Values spread_values(DataType type) {
     Values values = special_values(type);
     const uint64_t largest = ~uint64_t(0) >> (64 - 8 * type_bytes(type));
@@ -64,8 +65,8 @@ Values spread_values(DataType type) {
     return values;
 }
 
-// Ties of an 8-bit output with any zero point, x / scale = k + 1/2, each with its neighbours; and
-// the special values.
+// The special values, and the inputs x that make ties in an 8-bit output with any zero point, that
+// is x / scale = k + 1/2, each with its two neighbours.
 Values tie_values(DataType type, double scale) {
     Values values = special_values(type);
     for (int k = -256; k < 256; k++) {
@@ -75,17 +76,17 @@ Values tie_values(DataType type, double scale) {
     return values;
 }
 
-// The fifth scale is that of the tests that ONNX Runtime skips on DirectML: 5 / scale is next to
-// 127.5.
+// The fifth scale is from tests that ONNX Runtime skips on DirectML: 5 / scale is close to 127.5.
 constexpr double SCALES[] = {1, 2, 0.5, 0.1, 0.039215686, 1.0 / 3, 1e-3, 1e3};
 constexpr size_t ROWS = sizeof SCALES / sizeof *SCALES;
 
 // ---- Cases ----
 
-// 4 dimensions, which DirectML's tensors have at every feature level.
+// Sizes with 4 dimensions, which DirectML takes at every feature level.
 Sizes table(size_t rows, size_t columns) { return {1, 1, int64_t(rows), int64_t(columns)}; }
 
-// A tensor over `sizes` that stores an array of sizes `stored`. It repeats where these are 1.
+// A tensor over `sizes` that stores only `stored` sizes. It repeats along dimensions where these
+// are 1.
 CaseTensor tensor(DataType type, const Sizes &sizes, const Sizes &stored, const Values &values) {
     CaseTensor result{Array::allocate("", type, stored), {}};
     for (size_t i = 0; i < values.size(); i++)
@@ -94,11 +95,13 @@ CaseTensor tensor(DataType type, const Sizes &sizes, const Sizes &stored, const 
     return result;
 }
 
-// A problem to be: its operator, the types of its tensors in order, and the case that it becomes.
+// Builds a case: add() each input, then finish().
 struct Draft {
     const OperatorInfo &op;
+    // The types of all tensors, in the operator's order.
     const std::vector<DataType> &types;
     const std::string name;
+    // The output's.
     Sizes sizes;
     std::map<std::string, CaseTensor> inputs = {};
 
@@ -111,8 +114,8 @@ struct Draft {
         Case result;
         result.id = name;
         result.op = &op;
-        result.expected =
-            Array::allocate("", types.back(), sizes);  // CaseRunner makes the contents
+        // Its contents are the result of CaseRunner::run.
+        result.expected = Array::allocate("", types.back(), sizes);
         result.output = {result.expected.type, result.expected.sizes};
         result.inputs = std::move(inputs);
         result.signature = kernel_name(op, types);
@@ -120,7 +123,7 @@ struct Draft {
     }
 };
 
-// Every value of the first list with every one of the second.
+// Two lists of the same length, which pair every value of `first` with every value of `second`.
 std::pair<Values, Values> all_pairs(const Values &first, const Values &second) {
     std::pair<Values, Values> pairs;
     for (const uint64_t each : second) {
@@ -130,7 +133,7 @@ std::pair<Values, Values> all_pairs(const Values &first, const Values &second) {
     return pairs;
 }
 
-// Two inputs that nothing quantizes: every special value with every other.
+// A case of an operator with two inputs and without scales: every special value with every other.
 Case plain_case(const OperatorInfo &op, const std::vector<DataType> &types) {
     const Values values = special_values(types.front());
     Draft draft{op, types, std::string(op.name) + "_" + std::string(type_name(types.front())),
@@ -141,8 +144,8 @@ Case plain_case(const OperatorInfo &op, const std::vector<DataType> &types) {
     return std::move(draft).finish();
 }
 
-// An input with a scale and a zero point for each row. Quotients tie; products are of values from
-// one end to the other.
+// A case of an input with a scale and a zero point for each row. An operator that divides by the
+// scale gets values that make ties; one that multiplies gets values from the whole range.
 Case linear_case(const OperatorInfo &op, const std::vector<DataType> &types) {
     constexpr size_t INPUT = 0, SCALE = 1, ZERO_POINT = 2;
     Values inputs, scales;
@@ -164,8 +167,8 @@ Case linear_case(const OperatorInfo &op, const std::vector<DataType> &types) {
     return std::move(draft).finish();
 }
 
-// Scales and zero points of A, B and the output, in this order. The first set gives ties in half of
-// the sums.
+// The scales and zero points of A, B and the output, in this order. With the first set, half of the
+// sums are ties.
 struct Parameters {
     double scales[3];
     uint64_t zero_points[3];
@@ -174,8 +177,8 @@ constexpr Parameters PARAMETERS[] = {{{1, 1, 2}, {0, 0, 0}},
                                      {{0.1, 0.2, 0.3}, {0x80, 0x7f, 1}},
                                      {{0.039215686, 0.039215686, 0.078431372}, {10, 0xff, 0x80}}};
 
-// Quantized inputs of bytes with scales and zero points of one element: every value of A with every
-// special one of B.
+// A case of two quantized 8-bit inputs whose scales and zero points have one element: every value
+// of A with every special value of B.
 Case quantized_case(const OperatorInfo &op, const std::vector<DataType> &types, size_t set) {
     Values all(256);
     std::iota(all.begin(), all.end(), 0);
@@ -201,7 +204,7 @@ Case quantized_case(const OperatorInfo &op, const std::vector<DataType> &types, 
     return std::move(draft).finish();
 }
 
-// The types of all tensors, from the words of a signature: "f32_u8".
+// The types of all tensors of the operator, from the words of a signature: "f32_u8".
 std::vector<DataType> types_named(const OperatorInfo &op, const std::string &signature) {
     std::vector<std::optional<DataType>> known(op.tensors.size());
     std::istringstream words(signature);
@@ -224,7 +227,7 @@ std::vector<DataType> types_named(const OperatorInfo &op, const std::string &sig
     return types;
 }
 
-// Whether DirectML has the operator for these types.
+// Whether DirectML's newest feature level has the operator with these types.
 bool in_directml(const OperatorInfo &op, const std::vector<DataType> &types) {
     static const std::vector<OperatorInfo> newest = operators(FeatureLevel::LEVEL_6_4);
     const auto &tensors = newest.at(size_t(&op - operator_table().data())).tensors;
@@ -276,8 +279,8 @@ json dml_tensor(const TensorDesc &desc) {
     return result;
 }
 
-// The format of DxDispatch/doc/Guide.md in microsoft/DirectML. What DirectML does not write stays
-// 85.
+// A model for DxDispatch, in the format of DxDispatch/doc/Guide.md in microsoft/DirectML. The
+// output is filled with 85 first, so that elements which DirectML does not write can be seen.
 json dxdispatch_model(const Case &test) {
     const Array &output = test.expected;
     json resources, desc, bindings;

@@ -46,11 +46,14 @@ const TensorInfo *scale_of_output(const OperatorInfo &op) {
 }
 
 namespace {
-// What the generated table has and the library's own does not tell.
+// Facts about an operator that the generated table (operators.inc) has and the library's API does
+// not.
 struct Kernels {
     hewn_operator_type type;
+    // The operator whose kernels compute this one.
     const char *of;
-    bool middle, mixed;  // of any of its tensors
+    // Whether any of its tensors has this property.
+    bool middle, mixed;
 };
 const Kernels &kernels_of(const OperatorInfo &op) {
     constexpr int MIDDLE = 1, MIXED = 2;
@@ -89,7 +92,8 @@ std::string kernel_name(const OperatorInfo &op, const std::vector<DataType> &typ
     const auto has = [&](DataType type) {
         return std::count(types.begin(), types.end(), type) > 0;
     };
-    // QUANTIZE_LINEAR's `precision`: the runtime divides in f32.
+    // With QUANTIZE_LINEAR's `precision`, the runtime computes the quotient, and the kernel gets it
+    // as f32.
     const bool divided = asks_for_any(attributes),
                widens = divided || (has(DataType::FLOAT32) && has(DataType::FLOAT16));
     for (size_t i = 0; i < op.tensors.size(); i++) {
@@ -97,7 +101,8 @@ std::string kernel_name(const OperatorInfo &op, const std::vector<DataType> &typ
         const bool widened = (widens && is_float(types.at(i))) ||
                              (divided && op.tensors[i].role == HEWN_TENSOR_ROLE_DATA);
         const DataType type = widened ? DataType::FLOAT32 : types.at(i);
-        std::string word(type_name(file_type(type)));  // whose kernels packed types have
+        // A kernel takes sub-byte types as 8-bit ones.
+        std::string word(type_name(file_type(type)));
         if (op.unsigned_as_signed && word[0] == 'u') word[0] = 'i';
         name += "_" + word;
     }

@@ -1,4 +1,5 @@
-// The library's table of operators at its newest feature level, as the commands use it.
+// The library's table of operators at its newest feature level, and questions that the commands ask
+// of it.
 #pragma once
 
 #include <hewn/hewn.hpp>
@@ -9,7 +10,8 @@ namespace hewn::cli {
 
 using TensorInfo = hewn_operator_tensor_info;
 using AttributeInfo = hewn_operator_attribute_info;
-// An operator's, in order; those that are not there are 0.
+// The numbers of an operator's attributes, in order. Attributes after the last one have the value
+// 0, the default.
 using Attributes = std::vector<int32_t>;
 
 const std::vector<OperatorInfo> &operator_table();
@@ -20,42 +22,41 @@ inline bool is_parameter(const TensorInfo &tensor) {
 inline bool allows(const TensorInfo &tensor, DataType type) {
     return tensor.types >> int(type) & 1;
 }
-// In the order of DirectML's numbers.
+// The types that the tensor may have, in the order of DirectML's numbers.
 std::vector<DataType> types_of(const TensorInfo &tensor);
 
-// The type that is due for a tensor beside one of type `other`, which it is like.
+// The type of `tensor` if the tensor that it is like (TensorInfo::like) has type `other`.
 DataType type_like(const TensorInfo &tensor, DataType other);
 
-// How many inputs there are; the first output's index.
+// The number of inputs, which is also the index of the first output.
 size_t input_count(const OperatorInfo &op);
-// The output, of several the first.
+// The output, or the first of several outputs.
 inline const TensorInfo &output_of(const OperatorInfo &op) { return op.tensors[input_count(op)]; }
 
-// Whether there is a scale and a zero point for all elements, each element or anything between:
-// whether axes and blocks mean something. Else each is one element, or there are none.
+// Whether the scale and the zero point can have more than one element, such as one per channel or
+// per block, so that an axis and a block size have a meaning.
 bool has_axis(const OperatorInfo &op);
 
-// The scale whose type the output has, as products with it have (DEQUANTIZE_LINEAR); null: there is
-// none.
+// The scale whose type the output has, as in DEQUANTIZE_LINEAR. Null if there is none.
 const TensorInfo *scale_of_output(const OperatorInfo &op);
 
-// Whether DirectML says by a quantization type which parameters there are: an absent zero point is
-// then the middle of an unsigned type.
+// Whether the operator has DirectML's attribute quantization_type, which says whether there is a
+// zero point. An absent zero point of an unsigned type then means the middle of its range.
 bool has_quantization_type(const OperatorInfo &op);
 
-// Whether floats that have one type by the table may be of two.
+// Whether float tensors that have one type by the table may also have two different types.
 bool mixes_floats(const OperatorInfo &op);
 
-// The words of an attribute's values, from number 0 on.
+// The words for an attribute's values, beginning with the value 0.
 std::vector<std::string> words_of(const AttributeInfo &attribute);
 
-// Whether one is not the default.
+// Whether an attribute is not the default.
 bool asks_for_any(const Attributes &attributes);
 
-// The operator whose kernels compute it: "quantize_linear" for QUANTIZE.
+// The operator whose kernels compute this one: "quantize_linear" for QUANTIZE.
 std::string kernels_name(const OperatorInfo &op);
 
-// The name, without its target, of the kernel for tensors of these types: "quantize_linear_f32_u8".
+// The name of the kernel for tensors of these types, without a target: "quantize_linear_f32_u8".
 std::string kernel_name(const OperatorInfo &op, const std::vector<DataType> &types,
                         const Attributes &attributes = {});
 

@@ -32,12 +32,13 @@ std::string lack_of(const hewn_target_info &target) {
 }
 
 namespace {
-// The variants picked with a forced target: for each kernel, the highest rank among this target and
-// those below it.
+// The variants that are picked if this target is forced. For each kernel, it is the variant of the
+// highest priority, among this target and the supported ones of lower priority.
 std::set<std::string> picked_up_to(const hewn_target_info &forced) {
     std::map<std::string, std::string> names;
-    for (const hewn_target_info &target : targets()) {  // in ascending rank
-        if (target.device != forced.device || !target.supported || target.rank > forced.rank)
+    for (const hewn_target_info &target : targets()) {  // in ascending priority: the last one wins
+        if (target.device != forced.device || !target.supported ||
+            target.priority > forced.priority)
             continue;
         for (const hewn_variant_info &variant : variants())
             if (std::string(variant.target) == target.name)
@@ -48,7 +49,7 @@ std::set<std::string> picked_up_to(const hewn_target_info &forced) {
     return picked;
 }
 
-// Why a forced target runs or does not.
+// Why a forced target runs, or why it does not. The text continues "--variant NAME".
 std::string reason_of(const Choice &choice, const hewn_target_info &target) {
     if (!target.supported) return " cannot run here: " + lack_of(target);
     if (!choice.possible) return " is for another --device";
@@ -56,7 +57,8 @@ std::string reason_of(const Choice &choice, const hewn_target_info &target) {
     return alone ? " forces it" : " forces it, and those below it where it has no kernel";
 }
 
-// As the library does it: a target or a variant for the device, or all targets.
+// A suggestion for a mistyped name, as the library makes it: a target or variant of the device with
+// a similar name, or the list of all targets.
 std::string suggested_variant(const std::string &forced, DeviceKind device) {
     std::vector<std::string> names, listed;
     for (const hewn_target_info &target : targets()) {
@@ -68,7 +70,7 @@ std::string suggested_variant(const std::string &forced, DeviceKind device) {
     return suggestion(forced, names, listed);
 }
 
-// A choice forced by the option or the environment (`by` says which): a target, or one variant.
+// The choice when a target or a variant is forced. `by` says how: "--variant " or "HEWN_VARIANT=".
 Choice forced_choice(const std::string &forced, const std::string &by, DeviceKind device) {
     Choice choice;
     choice.forced = forced;
@@ -94,10 +96,11 @@ Choice forced_choice(const std::string &forced, const std::string &by, DeviceKin
     return choice;
 }
 
+// The choice when nothing is forced.
 Choice best_choice(DeviceKind device) {
     Choice choice;
-    std::vector<hewn_target_info> all =
-        targets();  // in ascending rank; some have only a few kernels
+    // In ascending priority. Some targets have only a few kernels.
+    std::vector<hewn_target_info> all = targets();
     const auto other = [&](const hewn_target_info &target) {
         return target.device != static_cast<hewn_device_kind>(device);
     };
@@ -117,8 +120,9 @@ Choice best_choice(DeviceKind device) {
     choice.possible = !choice.target.empty();
     if (choice.possible)
         choice.reason =
-            "the highest rank that has the kernel and runs here, except where a lower rank's is "
-            "faster on this chip";
+            "the target of the highest priority that has the kernel and runs here, except where "
+            "one of "
+            "lower priority is faster on this chip";
     else if (all.empty()) choice.reason = "this build has no targets for this device";
     else
         choice.reason = "no target of this build runs here; of " + std::string(all[0].name) + ": " +
@@ -157,9 +161,10 @@ std::string picked_targets(const Choice &choice) {
 
 std::string reason_of_picks(const Choice &choice, const hewn_target_info &target) {
     if (!choice.forced.empty()) return choice.reason;
-    std::set<std::string> above;  // kernels of higher targets that run here
+    // Kernels that some supported target of higher priority has too.
+    std::set<std::string> above;
     for (const hewn_target_info &other : targets()) {
-        if (other.device != target.device || !other.supported || other.rank <= target.rank)
+        if (other.device != target.device || !other.supported || other.priority <= target.priority)
             continue;
         for (const hewn_variant_info &variant : variants())
             if (std::string(variant.target) == other.name) above.insert(kernel_of(variant));
@@ -169,9 +174,10 @@ std::string reason_of_picks(const Choice &choice, const hewn_target_info &target
         if (std::string(variant.target) != target.name || !is_picked(choice, variant)) continue;
         (above.count(kernel_of(variant)) ? faster : highest) = true;
     }
-    const std::string by_rank = "the highest rank that has the kernel and runs here";
-    const std::string by_speed = "faster on this chip than the higher ranks";
-    return !faster ? by_rank : !highest ? by_speed : by_rank + ", or " + by_speed;
+    const std::string by_priority =
+        "the target of the highest priority that has the kernel and runs here";
+    const std::string by_speed = "faster on this chip than those of higher priority";
+    return !faster ? by_priority : !highest ? by_speed : by_priority + ", or " + by_speed;
 }
 
 bool is_picked(const Choice &choice, const hewn_variant_info &info) {

@@ -38,7 +38,7 @@ double seconds_since(Clock::time_point start) {
 
 // ---- What is checked ----
 
-// Types of an operator's tensors, and numbers of its attributes.
+// One use of an operator: the types of its tensors and the numbers of its attributes.
 struct Kind {
     DataTypes types;
     Attributes attributes;
@@ -50,7 +50,7 @@ const OperatorInfo &info_of(hewn_operator_type type) {
                          [&](const OperatorInfo &op) { return op.type == type; });
 }
 
-// Every choice of an operator's attributes that this build has, the defaults first.
+// Every combination of the operator's attributes that this build has, the defaults first.
 std::vector<Attributes> choices_of_attributes(const OperatorInfo &op) {
     std::vector<Attributes> choices = {{}};
     for (const AttributeInfo &attribute : op.attributes) {
@@ -67,16 +67,18 @@ std::vector<Attributes> choices_of_attributes(const OperatorInfo &op) {
     return choices;
 }
 
-// A variant that can run here, and what was found of it.
+// A variant that can run here, and what the checks of it found.
 struct Checked {
     hewn_variant_info info;
-    const Device *device;  // null: the CPU
+    // Null: the CPU.
+    const Device *device;
     int64_t cases = 0, elements = 0, differing = 0;
-    std::string smallest;  // what is wrong, of the smallest input found; empty: nothing
+    // What is wrong, for the smallest input that shows it. Empty: nothing is.
+    std::string smallest;
 
     hewn_operator_type op() const { return facts(info.operator_name).type; }
-    // What runs on it: public types, and with them all attributes that do not ask for another
-    // kernel.
+    // The uses of the operator that this variant computes: all types of the API, with all
+    // attributes that do not need another kernel.
     std::vector<Kind> kinds() const {
         const hewn_test::Variant variant{info.name, info.operator_name, info.signature,
                                          info.target};
@@ -108,7 +110,8 @@ Problem make_problem(const Checked &checked, const Kind &kind, const std::vector
     return problem;
 }
 
-// One more case, unless there was a difference already.
+// Checks one more case, unless an earlier one failed. If this one fails, looks for the smallest
+// input that does.
 void run_case(Checked &checked, Problem &problem, Random &random) {
     if (!checked.passed()) return;
     const Way way = {checked.info.name, random.one_in(3), random.one_in(2)};
@@ -124,6 +127,7 @@ void run_case(Checked &checked, Problem &problem, Random &random) {
                        (way.bound ? "; bound" : "");
 }
 
+// All values of an 8-bit type, or the special values of a wider one.
 template<class T>
 std::vector<T> all_or_special() {
     if constexpr (sizeof(T) > 1) return special_values<T>();
@@ -140,7 +144,7 @@ int64_t count_all_or_special(hewn_data_type type) {
     return count;
 }
 
-// From the first of them on, again and again.
+// Fills the tensor with these values, again and again, beginning with the value number `first`.
 void fill_all_or_special(Tensor &tensor, int64_t first) {
     with_any_type(tensor.type, [&](auto tag) {
         using T = decltype(tag);
@@ -150,8 +154,9 @@ void fill_all_or_special(Tensor &tensor, int64_t first) {
     });
 }
 
-// Special values (of 8 bits all values) of the first tensor with those of the second, along columns
-// and rows; others begin with a random one.
+// Checks all combinations of values (all_or_special) of the first and the second input: those of
+// the first change along columns, those of the second along rows. Other inputs begin with a random
+// one.
 void check_special_values(Checked &checked, const Kind &kind, Random &random) {
     const std::vector<size_t> free = free_inputs(checked.op());
     std::vector<Layout> layouts(free.size(), Layout::per_row);
@@ -169,7 +174,7 @@ void check_special_values(Checked &checked, const Kind &kind, Random &random) {
     }
 }
 
-// Dense, of every short length, with values that make ties.
+// Checks dense problems of every short length, with values that make ties.
 void check_lengths(Checked &checked, const Kind &kind, Random &random) {
     for (int64_t length = 0; length <= 70; length++) {
         Problem problem = make_problem(checked, kind, {length}, per_tensor(checked.op()), random);
@@ -178,8 +183,8 @@ void check_lengths(Checked &checked, const Kind &kind, Random &random) {
     }
 }
 
-// Every input dense, constant, per row or per column; and once so many elements that they are cut
-// for threads.
+// Checks every combination of inputs that are dense, constant, per row or per column, and once a
+// problem that is large enough to be cut for threads.
 void check_layouts(Checked &checked, const Kind &kind, Random &random) {
     const auto layouts = all_layouts(
         checked.op(), {Layout::dense, Layout::scalar, Layout::per_row, Layout::per_column});
@@ -211,7 +216,7 @@ hewn::Operator compile_on(const Device *device, const hewn_variant_info &variant
 
 void run_dynamic(Checked &checked, Dynamic &problem) {
     if (!checked.passed()) return;
-    const Images expected = truth(problem);
+    const Images expected = expected_output(problem);
     const hewn::Operator op = compile_on(checked.device, checked.info, problem.description());
     Copies copies(checked.device);
     const hewn_buffer_binding input = copies.binding(problem.input);
@@ -228,7 +233,7 @@ void run_dynamic(Checked &checked, Dynamic &problem) {
     checked.differing += !checked.passed();
 }
 
-// Of every short length, special values among them or not.
+// Checks every short length, half of them with special values.
 void check_dynamic(Checked &checked, const DataTypes &types, Random &random) {
     for (int64_t length = 0; length <= 140; length++) {
         Dynamic problem({types[0], types[1]}, length);
@@ -238,7 +243,7 @@ void check_dynamic(Checked &checked, const DataTypes &types, Random &random) {
     }
 }
 
-// Of any layout.
+// Checks a random layout.
 void check_dynamic_random(Checked &checked, const DataTypes &types, Random &random) {
     Problem layouts = random_problem(HEWN_OPERATOR_QUANTIZE_LINEAR,
                                      {types[0], types[0], types[1], types[1]}, random, 3000);
@@ -296,7 +301,7 @@ void check_all(std::vector<Checked> &all, const VerifyOptions &options) {
 
 // ---- Devices ----
 
-// All that can run hewn, the CPU first; or the one of this name.
+// The names of all devices that can run hewn, the CPU first; or only the one that `only` names.
 std::vector<std::string> device_names(const std::string &only) {
     if (!only.empty()) return {only};
     std::vector<std::string> names = {kind_name(DeviceKind::CPU)};
@@ -338,7 +343,7 @@ std::vector<Checked> variants_to_check(const std::vector<Opened> &opened, const 
 
 // ---- Speed ----
 
-// The fewest seconds of a call in 20 ms of them.
+// The seconds of the fastest of the calls that fit in 20 ms.
 double seconds_of(const std::function<void()> &call) {
     call();
     double best = 1e9;
@@ -352,19 +357,20 @@ double seconds_of(const std::function<void()> &call) {
 
 constexpr int64_t TIMED_ELEMENTS = 1 << 20;
 
-// Bytes of a dense problem: each element once.
+// The bytes that a dense problem reads and writes: each element once.
 double bytes_of(const Problem &problem) {
     double bytes = double(problem.output.bytes());
     for (const auto &input : problem.inputs) bytes += double(input->bytes());
     return bytes;
 }
 
+// The seconds of a memcpy that reads and writes as many bytes.
 double memcpy_seconds(double bytes) {
     std::vector<char> from(size_t(bytes / 2), 1), to(from.size());
     return seconds_of([&] {
         std::memcpy(to.data(), from.data(), to.size());
 #if defined(__GNUC__)
-        __asm__ volatile("" : : "r"(to.data()) : "memory");  // it is done each time
+        __asm__ volatile("" : : "r"(to.data()) : "memory");  // the copy is not optimised away
 #endif
     });
 }

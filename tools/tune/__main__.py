@@ -1,5 +1,7 @@
-"""The commands of ../../tune.sh, which sets up what each of them needs and passes its arguments on.
-Only what measures (measuring.py) needs the wheels of the tuner's environment."""
+"""The tuner's commands. ../../tune.sh sets up what a command needs, and then runs this file with
+its own arguments. `merge`, `export-space` and `benchmark` are here. The commands that measure are
+in measuring.py, which is imported only for them, because it needs the wheels of the tuner's
+environment."""
 
 import sys
 
@@ -10,7 +12,7 @@ from hewn_tune import FileError, benchmark, results, space
 
 
 def merge(options):
-    """Writes one file with what all files have."""
+    """Writes one T4 file that has the results of all given ones."""
     joined = results.Results.read(options.files[0])
     for file in options.files[1:]:
         try:
@@ -24,8 +26,9 @@ def merge(options):
 
 
 def export(options, signatures):
-    """Writes a T1 file for each kernel and plan that is asked for, GPUs' too. Builds nothing, in a
-    folder of its own: what the other commands have built stays."""
+    """Writes a T1 file for each kernel and plan that is asked for, those of GPUs too. It only
+    configures a build, in a folder of its own, so that the builds of other commands stay as they
+    are."""
     targets = [] if options.target == "auto" else [options.target]
     build = building.configure(options.build_dir, targets, options.op, signatures,
                                options.tuning_dir)

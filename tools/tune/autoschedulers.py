@@ -1,9 +1,9 @@
-"""The present knobs beside the defaults and beside Halide's autoschedulers: speed, compile time,
-size, and what breaks.
+"""Compares the present knobs with the defaults and with Halide's autoschedulers: their speed, their
+compile time, the size of their code, and what breaks. `./tune.sh --report` and again.py use it.
 
-An autoscheduled kernel knows only the form's first layout. If it breaks row ends or execution in
-place it is still timed, on rows that are multiples of a vector, where its bits are right: it is
-compared, never adopted."""
+An autoscheduled kernel is made only for the form's first layout. It may be wrong at row ends or for
+execution in place. It is timed nevertheless, on rows that are multiples of a vector, if its bits
+are right there. It is only compared, never adopted."""
 
 import dataclasses
 import pathlib
@@ -15,7 +15,7 @@ from jobs import Problems, Refused, build_candidate, code_bytes, measure
 
 # Halide's autoschedulers for CPUs. anderson2021, which schedules GPUs, is not run.
 AUTOSCHEDULERS = {"mullapudi2016": "Mullapudi2016", "adams2019": "Adams2019", "li2018": "Li2018"}
-# tune_runner's words for faults that only the whole check finds.
+# Words for the faults that only the full check of tune_runner finds, by tune_runner's own words.
 FAULTS = {"tails": "row ends", "crash": "row ends or execution in place, with a crash"}
 ELEMENTS, ROUNDS = (4096, 65536, 1 << 20), 40
 # Sizes at which the present knobs must not be slower than the defaults.
@@ -23,21 +23,22 @@ SIZES = (16, 256, 4096, 65536, 1 << 20, 1 << 24)
 
 
 def contenders(build, kernel, against):
-    """(name, knobs, generator arguments), the present knobs first."""
+    """What is compared: (name, knobs, the generator's arguments). The present knobs are first."""
     yield "present", build.complete(kernel, kernel.knobs), ()
     yield "default", build.default_knobs(kernel, against), ()
     if kernel.form == "plan":
         return
     for name, parameter in AUTOSCHEDULERS.items():
         plugin = next(pathlib.Path(build.halide_library).parent.glob(f"libautoschedule_{name}.so"))
-        # Kernels are serial: the runtime slices the work.
+        # Kernels are serial, because the runtime divides the work among threads.
         yield name, (("tail", "masked"),), ("-p", str(plugin), f"autoscheduler={parameter}",
                                             "autoscheduler.parallelism=1")
 
 
 def build_all(build, kernel, folder, against):
-    """Rows of {"name", "knobs", "seconds", "fault"}; built ones also have "library", "code" and
-    "bytes" (beyond those of the first)."""
+    """Builds what is compared. Returns rows of {"name", "knobs", "seconds", "fault"}. Those that
+    were built also have "library", "code" (a digest) and "bytes", by which their code is larger
+    than that of the first row."""
     rows = []
     for name, knobs, arguments in contenders(build, kernel, against):
         library = pathlib.Path(folder) / kernel.name / f"{name}.so"
@@ -59,8 +60,8 @@ def build_all(build, kernel, folder, against):
 
 
 def compare_schedules(build, kernel, runner, rows, elements):
-    """Adds {"gain", "low", "high"}, present time / its own, to rows whose bits are right on whole
-    vectors, and notes what breaks."""
+    """Adds "gain", "low" and "high" (the present time divided by the row's) to rows whose bits are
+    right on rows of whole vectors. Notes in "fault" what breaks."""
     built = [row for row in rows if "library" in row]
     libraries = [row["library"] for row in built]
     problems = Problems(("dense",), elements)
@@ -80,8 +81,8 @@ def compare_schedules(build, kernel, runner, rows, elements):
 
 
 def compare_sizes(build, kernel, runner, default, present):
-    """search.speeds() with the defaults as before and the present knobs as after, at every size.
-    "slower": slower in both of two runs."""
+    """search.speeds() at every size, with the defaults as "before" and the present knobs as
+    "after". "slower" is true if the present knobs were slower in both of two runs."""
     problems = dataclasses.replace(search.problems_of(kernel), elements=SIZES)
     run = lambda: search.speeds(measure(build, kernel, [default, present], runner, problems,
                                         ROUNDS), 0, 1)
@@ -100,8 +101,9 @@ def remove_libraries(rows):
 
 
 def compare(build, kernel, runner, folder, against=None):
-    """{"kernel", "rows", "sizes"}. No sizes if the defaults, or the knobs of the tuning files in
-    `against`, give the same code or are refused."""
+    """Compares everything: {"kernel", "rows", "sizes"}. `against` is a folder of tuning files to
+    compare with instead of the defaults. "sizes" is empty if these knobs give the same code as the
+    present ones, or are refused."""
     rows = build_all(build, kernel, folder, against)
     present, default = rows[0], rows[1]
     sizes = []
@@ -114,7 +116,7 @@ def compare(build, kernel, runner, folder, against=None):
 
 
 def schedules(build, kernel, runner, folder, elements):
-    """The rows of compare() at other numbers of elements, without the sizes."""
+    """The rows of compare() at these numbers of elements."""
     rows = build_all(build, kernel, folder, None)
     compare_schedules(build, kernel, runner, rows, elements)
     remove_libraries(rows)
@@ -122,6 +124,7 @@ def schedules(build, kernel, runner, folder, elements):
 
 
 def table(compared):
+    """Lines of text for what compare() returns."""
     lines = [f"{compared['kernel']}",
              f"    {'':<16} {'speed':>6} {'95 %':>15} {'compile':>8} {'code':>9}"]
     for row in compared["rows"]:

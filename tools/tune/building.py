@@ -1,5 +1,5 @@
-"""Configures and builds hewn for the tuner's commands and for hewn_tune.Live. It needs what
-scripts/setup.sh installs, and imports nothing else."""
+"""Configures and builds hewn for the tuner's commands and for hewn_tune.Live. It needs the tools
+that scripts/setup.sh installs, and imports only Python's own modules."""
 
 import contextlib
 import difflib
@@ -13,12 +13,13 @@ import kernels
 from hewn_tune.progress import Progress
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
-# The folders of export-space and hewn_tune.Live: neither changes what ./tune.sh builds.
+# The build folders of export-space and of hewn_tune.Live. They are separate, so that neither
+# changes what ./tune.sh has built.
 SPACES, LIVE = SOURCE / "build-tune/spaces", SOURCE / "build-tune/live"
 
 
 class BuildError(RuntimeError):
-    """Something cannot be configured or built; the message has the output, and what to run."""
+    """Configuring or building failed. The message has CMake's output, and says what to run."""
 
 
 def environment():
@@ -28,7 +29,7 @@ def environment():
 
 @contextlib.contextmanager
 def only_one(folder):
-    """Only one process at a time configures or builds in the folder."""
+    """Waits until no other process configures or builds in the folder, and keeps others out."""
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / "hewn-tune.lock", "w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -36,8 +37,8 @@ def only_one(folder):
 
 
 def cmake(*words, line=lambda text: False):
-    """Runs CMake. line(text) is called with each line of the output, and returns whether the line
-    only tells of progress."""
+    """Runs CMake with these arguments. line(text) is called with each line of the output. It
+    returns true if the line shows only progress; other lines become part of an error's message."""
     told = []
     try:
         with subprocess.Popen(["cmake", *map(str, words)], stdout=subprocess.PIPE,
@@ -53,8 +54,8 @@ def cmake(*words, line=lambda text: False):
 
 
 def configure(folder, targets=(), operators=(), signatures=(), tuning=SOURCE / "tuning"):
-    """The Build of the folder with these targets, operators and signatures; empty: all. Nothing is
-    built yet."""
+    """Configures the folder for these targets, operators and signatures (empty: all), and returns
+    its kernels.Build. Builds nothing."""
     with only_one(folder):
         cmake("-S", SOURCE, "-B", folder, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
               "-DHEWN_BUILD_TESTS=OFF", "-DHEWN_BUILD_EXAMPLES=OFF", f"-DHEWN_TUNING_DIR={tuning}",
@@ -64,7 +65,7 @@ def configure(folder, targets=(), operators=(), signatures=(), tuning=SOURCE / "
 
 
 def build(folder, *names):
-    """Builds these of the folder's CMake targets, and shows how far it is."""
+    """Builds the named CMake targets of the folder, and shows the progress."""
     with only_one(folder), Progress("building") as progress:
         def line(text):
             step = re.match(r"\[(\d+)/(\d+)\] ", text)
@@ -77,7 +78,7 @@ def build(folder, *names):
 
 
 def existing(folder, name):
-    """The Build of a folder that was built before, and its kernel or plan of that name."""
+    """The kernels.Build of a folder that was built before, and its kernel or plan of that name."""
     folder = pathlib.Path(folder).resolve()
     for file in ("generated/kernels.json", "libhewn.a", "tools/tune/tune_runner"):
         if not (folder / file).exists():
@@ -93,10 +94,10 @@ def existing(folder, name):
 
 
 def with_kernel(name):
-    """The Build in the folder LIVE, with what was asked for before, and its kernel or plan of that
-    name."""
+    """Builds a kernel or plan in the folder LIVE, together with those that were asked for before.
+    Returns the kernels.Build, and the kernel or plan."""
     known = set()
-    with contextlib.suppress(FileNotFoundError, KeyError):  # KeyError: an older hewn's
+    with contextlib.suppress(FileNotFoundError, KeyError):  # KeyError: an older hewn built it
         known = {kernel.name for kernel in kernels.Build(LIVE).kernels}
     if name not in known:
         every = {kernel.name: kernel for kernel in configure(SPACES).kernels}

@@ -1,6 +1,6 @@
-"""The command line of ./tune.sh. It imports nothing that must be installed. ../../tune.sh runs this
-file as a program first: --help and mistakes are answered then, before environments are made, and
-otherwise it prints the command, which says what has to be set up."""
+"""The command line of ./tune.sh. It imports nothing that must be installed. ../../tune.sh first
+runs this file as a program. So --help and mistakes are answered before any environment is made.
+Otherwise this prints the command, which tells ../../tune.sh what to set up."""
 
 import argparse
 import difflib
@@ -59,10 +59,10 @@ def built_in_optimisers(text):
     return names
 
 
-# ---- The options, by what they are about ----
+# ---- The options, by subject ----
 
 def add_selection(parser, build_dir):
-    """Which kernels, and the folders they are built from."""
+    """Adds the options that choose kernels, and the folders from which they are built."""
     parser.add_argument("--target", default="auto",
                         help="a target of lists/targets.py; auto (the default): for each "
                              "signature the best that this machine runs; export-space: all")
@@ -80,7 +80,7 @@ def add_selection(parser, build_dir):
 
 
 def add_measuring(parser):
-    """For how long, where and by whom candidates are measured."""
+    """Adds the options that say how long and where candidates are measured."""
     parser.add_argument("--budget", type=seconds, default=seconds("10m"),
                         help="searching time: 90s, 10m (the default), 1h")
     parser.add_argument("--cpu", help="measure on this CPU only; default: the last one")
@@ -157,7 +157,7 @@ def add_benchmark(parser):
     add_out(parser)
 
 
-# {name: (what it does, what adds its options)}
+# {name: (what the command does, the function that adds its options)}
 COMMANDS = {
     "search": ("tunes the kernels' knobs for this machine's chip", add_search),
     "export-space": ("writes the kernels' search spaces as T1 files", add_export_space),
@@ -181,8 +181,8 @@ def parser_of(command):
 
 
 def arguments(words):
-    """The options that the words give; `command` is one of COMMANDS. Ends the program where they
-    are wrong, and after --help."""
+    """The options that the command line's words give. Their `command` is one of COMMANDS. Ends the
+    program if the words are wrong, and after --help."""
     named = bool(words) and not words[0].startswith("-")
     command = words[0] if named else "search"
     if command not in COMMANDS:

@@ -1,5 +1,6 @@
-"""The jobs of a tuning run, here or elsewhere: building a candidate, checking and timing
-candidates."""
+"""The jobs of a tuning run: to build a candidate, and to check and time candidates. A job runs on
+this machine, on another one that the runner reaches, or on a Dask cluster. A candidate is the hewn
+library with other knobs for one kernel or plan."""
 
 import concurrent.futures
 import dataclasses
@@ -17,11 +18,12 @@ import machine
 
 
 class Refused(Exception):
-    """The generator does not build these knobs; the message is its reason."""
+    """The generator refuses to build with these knobs. The message is its reason."""
 
 
 def generate(build, kernel, knobs, folder, signature, generator_arguments):
-    """The kernel's object."""
+    """Generates the kernel's object with these knobs into the folder, and returns its path. Raises
+    Refused."""
     command = [build.folder / "hewn_generators", "-g", f"{kernel.operator}_{kernel.form}", "-n",
                kernel.name,
                "-f", f"hewnk_{kernel.name}", "-o", folder, "-e", "object", *generator_arguments,
@@ -31,7 +33,8 @@ def generate(build, kernel, knobs, folder, signature, generator_arguments):
     environment = os.environ | ({"HL_LLVM_ARGS": kernel.llvm_args} if kernel.llvm_args else {})
     run = subprocess.run(command, capture_output=True, text=True, env=environment)
     if run.returncode:
-        # "Unhandled exception: Error: <reason>", perhaps after warnings. Some errors have no text.
+        # The output is "Unhandled exception: Error: <reason>", perhaps after warnings. Some errors
+        # have no text.
         lines = [re.sub("^(Unhandled exception: )?(Error: *)?", "", line)
                  for line in (run.stdout + run.stderr).splitlines()
                  if not line.startswith("Warning")]
@@ -41,8 +44,8 @@ def generate(build, kernel, knobs, folder, signature, generator_arguments):
 
 
 def compile_plan(build, kernel, knobs, folder):
-    """The object of runtime/dispatch/table.cpp, which holds the knobs of all plans, with `knobs`
-    for those of this operator. Lines have all knobs, in the order of the struct."""
+    """Compiles runtime/dispatch/table.cpp, which has the knobs of all plans, with `knobs` for the
+    plans of this operator. Returns the path of the object. `knobs` has all knobs of a plan."""
     def with_knobs(line):
         text = line.group()
         for name, value in knobs:
@@ -66,8 +69,8 @@ def compile_plan(build, kernel, knobs, folder):
 
 
 def build_candidate(build, kernel, knobs, library, signature=None, generator_arguments=()):
-    """Links `library`: the hewn library with `kernel` built with `knobs` instead of its own.
-    Returns a digest of the kernel's code."""
+    """Links `library`: the hewn library in which `kernel` has these `knobs` instead of its own.
+    Returns a digest of the kernel's code. Raises Refused."""
     library = pathlib.Path(library)
     library.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=library.parent) as folder:
@@ -76,9 +79,9 @@ def build_candidate(build, kernel, knobs, library, signature=None, generator_arg
         else:
             objects = generate(build, kernel, knobs, folder, signature, generator_arguments)
         digest = hashlib.sha256(objects.read_bytes()).hexdigest()[:16]
-        # Symbols are renamed as in the static library, whose private Halide runtime has names of
-        # its own. The archive's own member for this form stays out, because the linker takes
-        # members only for symbols that are still undefined.
+        # Symbols are renamed as in the static library, where the names of the private Halide
+        # runtime were changed. The archive's own member for this form is not linked, because the
+        # linker takes members only for symbols that are still undefined.
         archive = build.folder / "libhewn.a"
         subprocess.run([build.objcopy, f"--redefine-syms={archive}.symbols", objects], check=True)
         linked = pathlib.Path(folder) / "linked"
@@ -92,14 +95,15 @@ def build_candidate(build, kernel, knobs, library, signature=None, generator_arg
 
 
 def code_bytes(library):
-    """The bytes of a library's code."""
+    """The number of bytes of a library's code."""
+    # The second line of the output begins with the size of the section `text`.
     told = subprocess.run(["size", library], capture_output=True, text=True, check=True).stdout
     return int(told.split()[6])
 
 
 def try_build(*call):
-    """build_candidate(*call), with its result as a value that can pass between processes: {"code":
-    digest} or {"refused": reason}, and the seconds that it took."""
+    """Calls build_candidate(*call), and returns a value that can pass between processes: {"code":
+    digest, "seconds": number} or {"refused": reason, "seconds": number}."""
     started = time.monotonic()
     try:
         return {"code": build_candidate(*call), "seconds": time.monotonic() - started}
@@ -114,8 +118,8 @@ def run_local(command, libraries, prefix=()):
 
 
 def run_ssh(host, command, libraries):
-    """Copies the program and the libraries to a folder on the other machine, and deletes it
-    afterwards."""
+    """Copies the program and the libraries to a folder on the other machine, runs the program
+    there, and deletes the folder."""
     folder = subprocess.run(["ssh", host, "mktemp -d"], capture_output=True, text=True,
                             check=True).stdout.strip()
     try:
@@ -139,8 +143,8 @@ def run_adb(command, libraries):
 
 
 def run_on(runner, command, libraries):
-    """Runs the command with the libraries as its last arguments. `runner`: "local[:CPU]", "qemu",
-    "ssh:HOST" or "adb"."""
+    """Runs the command with the libraries as its last arguments. `runner` says where:
+    "local[:CPU]", "qemu", "ssh:HOST" or "adb"."""
     kind, _, argument = runner.partition(":")
     command = [str(word) for word in command]
     if kind == "local":
@@ -156,8 +160,8 @@ def run_on(runner, command, libraries):
 
 @dataclasses.dataclass(frozen=True)
 class Problems:
-    """What is timed: every layout with every number of elements and of threads; 0 threads are
-    all."""
+    """The problems that are timed: every layout with every number of elements and every number of
+    threads. 0 stands for all threads."""
 
     layouts: tuple
     elements: tuple
@@ -169,11 +173,11 @@ class Problems:
 
 
 def measure(build, kernel, libraries, runner, problems, rounds, sample_us=200, check=()):
-    """Checks every library and times the right ones in interleaved rounds. The first library is the
-    incumbent. `check` narrows the check: tune_runner's --only and --whole. Returns {"libraries",
-    "problems"}."""
+    """Checks every library, and times those that are right in interleaved rounds. The first library
+    is the incumbent. `check` may narrow the check by tune_runner's options --only and --whole.
+    Returns tune_runner's {"libraries", "problems"}."""
     if problems.threads != (1,):
-        runner = re.sub("^local:.*", "local", runner)  # not on one CPU
+        runner = re.sub("^local:.*", "local", runner)  # more threads need more than one CPU
     command = [build.tune_runner, "measure", "--variant", kernel.variant, *kernel.checked_by,
                "--rounds", rounds,
                *problems.arguments(), "--sample-us", sample_us, *check]
@@ -184,7 +188,7 @@ def measure(build, kernel, libraries, runner, problems, rounds, sample_us=200, c
         fault = {"path": libraries[0], "fault": "crash",
                  "message": f"exit status {run.returncode}: {run.stderr.strip()[-300:]}"}
         return {"libraries": [fault], "problems": []}
-    # One of them crashed: find out which, and continue without it.
+    # A library crashed the program. This finds out which one, and continues without it.
     checks = [measure(build, kernel, [l], runner, problems, 0, sample_us, check)["libraries"][0]
               for l in libraries]
     if rounds == 0:
@@ -200,21 +204,22 @@ def measure(build, kernel, libraries, runner, problems, rounds, sample_us=200, c
 
 
 def measure_here(build, kernel, libraries, runner, *rest):
-    """measure(), with the "machine" that this process is on."""
-    told = machine.fingerprint(build, runner)  # its load is that before the measurement
+    """measure(), whose result also has the "machine" on which this process runs."""
+    told = machine.fingerprint(build, runner)  # before the measurement, which adds to the load
     return {**measure(build, kernel, libraries, runner, *rest), "machine": told}
 
 
-# ---- Engines: what runs the jobs ----
+# ---- Engines, which run the jobs ----
 
 class LocalEngine:
-    """Builds on all CPUs; measures alone, while no build runs."""
+    """Runs the jobs on this machine. Builds use all CPUs. A measurement runs while nothing else
+    does."""
 
     def __init__(self, jobs=None):
         self.pool = concurrent.futures.ThreadPoolExecutor(jobs or len(os.sched_getaffinity(0)))
 
     def build_all(self, calls):
-        """try_build(*call) for each call."""
+        """The results of try_build(*call) for each call."""
         return [future.result()
                 for future in [self.pool.submit(try_build, *call) for call in calls]]
 
@@ -223,15 +228,16 @@ class LocalEngine:
 
 
 class DaskEngine:
-    """A Dask cluster whose workers see this folder. Builds go to any worker. A measurement goes
-    alone to a worker that advertises the resource `chip` (dask worker --resources chip=1). Dask
-    repeats what was lost with a worker."""
+    """Runs the jobs on a Dask cluster whose workers see this folder. A build runs on any worker. A
+    measurement runs on a worker that offers the resource `chip` (dask worker --resources chip=1),
+    one at a time. Dask repeats the jobs of a worker that is lost."""
 
     def __init__(self, address, chip):
         import distributed  # only needed with --dask
 
         self.client, self.chip = distributed.Client(address), chip
-        for module in ("kernels.py", "machine.py", "jobs.py"):  # also to workers that join later
+        # Workers that join later get these modules too.
+        for module in ("kernels.py", "machine.py", "jobs.py"):
             self.client.upload_file(str(pathlib.Path(__file__).with_name(module)))
 
     def build_all(self, calls):

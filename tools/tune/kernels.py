@@ -1,4 +1,5 @@
-"""The build's kernels and knobs, and the tuning files."""
+"""The kernels and knobs of a build (`Build` reads its generated/kernels.json), and the tuning
+files, which get the knobs that a search finds."""
 
 import dataclasses
 import json
@@ -9,9 +10,9 @@ import subprocess
 
 @dataclasses.dataclass(frozen=True)
 class Kernel:
-    """The unit of tuning: one form of a variant or, with `form` "plan", the plans of an operator's
-    variants, which are measured with the first of its signatures. `knobs` are those it is built
-    with."""
+    """The unit of tuning: one form of a variant. With `form` "plan", it stands for the plans of all
+    variants of an operator on a target, which are measured with the operator's first signature.
+    `knobs` are those with which it is built."""
 
     operator: str
     signature: str
@@ -20,10 +21,10 @@ class Kernel:
     halide_target: str
     layouts: str
     llvm_args: str
-    knobs: tuple  # of (name, value), sorted
-    space: tuple  # the names of the knobs that it has
-    conditions: tuple  # what they must fulfil, as Python expressions
-    in_place: bool  # whether the output may lie on an input
+    knobs: tuple  # (name, value), sorted
+    space: tuple  # the names of its knobs
+    conditions: tuple  # Python expressions that must hold for the knobs
+    in_place: bool  # whether the output may be one of the inputs
     reached: tuple  # (name, value) of lists.declarations.Reached; () for a plan
 
     @property
@@ -32,18 +33,18 @@ class Kernel:
 
     @property
     def full_name(self):
-        """What the expressions of lists/knobs.py match, of a plan too."""
+        """The name that the expressions of lists/knobs.py match, also for a plan."""
         return f"{self.variant}__{self.form}"
 
     @property
     def scales(self):
-        """tune_runner's options for scales with which the operator calls the form."""
+        """tune_runner's options for scales with which the operator calls this form."""
         scales = dict(self.reached).get("scales")
         return ["--scales", scales] if scales else []
 
     @property
     def checked_by(self):
-        """tune_runner's options for problems that reach the form."""
+        """tune_runner's options for problems for which the operator calls this form."""
         reached = dict(self.reached)
         least = ["--least", str(reached["least"])] if reached.get("least") else []
         flags = [("--ordinary", reached.get("ordinary")), ("--in-rows", reached.get("in_rows")),
@@ -51,8 +52,9 @@ class Kernel:
         return self.scales + least + [flag for flag, given in flags if given]
 
     def family(self, tuning):
-        """The name of the file for a target without its own: the longest beginning of its name that
-        has one (lists/tuning.py)."""
+        """The name of the tuning file, without .json, for the target if it has no file of its own:
+        the longest beginning of the target's name that has one (lists/tuning.py). `tuning` is the
+        folder."""
         words = self.target.split("_")
         names = ["_".join(words[:n]) for n in range(len(words) - 1, 0, -1)]
         found = next((name for name in names if (tuning / f"{name}.json").exists()), None)
@@ -71,8 +73,8 @@ class Kernel:
 
 
 class Build:
-    """A build folder: its kernels (plans last), the values of their knobs (the default first) and
-    its tools. gpu_kernels are not searched."""
+    """A build folder: its kernels, with plans last; the values of their knobs, with the default
+    first; and its tools. `gpu_kernels` are not searched."""
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder).resolve()
@@ -87,8 +89,8 @@ class Build:
         kernels, self.gpu_kernels = [[kernel_of(row) for row in text[kind]]
                                      for kind in ("kernels", "gpu_kernels")]
         plans = {(k.operator, k.target): k for k in reversed(kernels) if k.form == "plan"}
-        self.ranks_in_halves = {(k.operator, k.signature,
-                                 k.target): int(dict(k.knobs)["rank_in_halves"])
+        self.priorities_in_halves = {(k.operator, k.signature,
+                                 k.target): int(dict(k.knobs)["priority_in_halves"])
                                 for k in kernels if k.form == "plan"}
         self.kernels = [k for k in kernels if k.form != "plan"] + list(reversed(plans.values()))
 
@@ -96,23 +98,23 @@ class Build:
         return [k.form for k in self.kernels if k.variant == kernel.variant and k.form != "plan"]
 
     def space(self, kernel):
-        """The values of the kernel's knobs."""
+        """{knob: its values} for the kernel's knobs."""
         return {name: self.values[name] for name in kernel.space}
 
     def searched(self, kernel, knobs):
-        """The values to search, by knob, starting from `knobs`, all of the kernel's. Knobs set by
-        hand keep their value."""
+        """{knob: the values to search}. `knobs` are all of the kernel's present ones: those that
+        are set by hand keep their value."""
         return {name: [dict(knobs)[name]] if name in self.by_hand else values
                 for name, values in self.space(kernel).items()}
 
     def complete(self, kernel, knobs):
-        """All knobs of the kernel: `knobs`, and the defaults of the others."""
+        """All knobs of the kernel: `knobs`, and for the others the defaults."""
         return knob_tuple({name: values[0] for name, values in self.space(kernel).items()}
                           | dict(knobs))
 
     def default_knobs(self, kernel, against=None):
-        """The kernel's knobs on a target without a tuning file, which are its family's; or those by
-        the files in the folder `against`."""
+        """The knobs that the kernel would have if its target had no tuning file of its own: those
+        of its family. With `against`: those that the tuning files in that folder give it."""
         own = against / f"{kernel.target}.json" if against else None
         tuning = against or self.tuning
         file = own if own and own.exists() else tuning / f"{kernel.family(tuning)}.json"
@@ -123,7 +125,7 @@ class Build:
 
 
 def of_forms(found, forms):
-    """The kernels that have one of the forms; all, if none is named."""
+    """The kernels that have one of these forms, or all if `forms` is empty."""
     return [kernel for kernel in found if not forms or kernel.form in forms]
 
 
@@ -148,14 +150,14 @@ def write_atomically(path, text):
 
 
 def record(build, kernel, knobs, provenance):
-    """Writes the kernel's new `knobs` into its target's tuning file, which starts as a copy of its
-    family's. With `knobs` None, notes in an existing file that the present ones were kept."""
+    """Writes the kernel's new `knobs` into its target's tuning file, which begins as a copy of its
+    family's. If `knobs` is None, it notes in an existing file that the present knobs were kept."""
     path = build.tuning / f"{kernel.target}.json"
     if knobs is None and not path.exists():
         return
     if path.exists():
         document = json.loads(path.read_text(encoding="utf-8"))
-    else:  # the family's values; nothing is known yet about this target
+    else:  # begins with the family's values
         family = kernel.family(build.tuning)
         document = json.loads((build.tuning / f"{family}.json").read_text(encoding="utf-8"))
         document.update(provenance=[f"the values of {family}"], tuned={})
@@ -168,7 +170,7 @@ def record(build, kernel, knobs, provenance):
                                                                      else v for n, v in knobs}
         story.clear()
         story["adopted"] = provenance
-    tuned = document.pop("tuned")  # a line each, so that diffs stay readable
+    tuned = document.pop("tuned")  # written with a line for each kernel, so that diffs are readable
     lines = ",\n".join(f"        {json.dumps(name)}: {json.dumps(tuned[name])}"
                        for name in sorted(tuned))
     write_atomically(path, json.dumps(document,
@@ -176,30 +178,30 @@ def record(build, kernel, knobs, provenance):
 
 
 def this_machine(build):
-    """What dispatch decides by here: {name: rank} of the targets that the build's library has and
-    this machine runs, and whether its chip runs AVX-512, if at all, in halves."""
+    """The facts by which dispatch decides on this machine: {name: priority} of the targets that the
+    build's library has and this machine can run, and whether the chip runs AVX-512 in halves."""
     library = build.folder / "libhewn.so"
     run = subprocess.run([build.tune_runner, "targets", library], capture_output=True, text=True)
     if run.returncode:
         raise RuntimeError(f"the targets of {library} cannot be read: {run.stderr.strip()}")
     told = json.loads(run.stdout)
-    return {target["name"]: target["rank"] for target in told["targets"]
+    return {target["name"]: target["priority"] for target in told["targets"]
             if target["supported"]}, told["avx512_in_halves"]
 
 
-def picked(build, ranks, in_halves=False):
-    """The build's kernels of the variants that dispatch picks on a machine that runs targets of
-    these ranks; `in_halves`: on a chip that runs vectors in halves. A plan is picked with the first
-    of its target's signatures."""
-    def rank(operator, signature, target):
+def picked(build, priorities, in_halves=False):
+    """The kernels of the variants that dispatch picks on a machine. `priorities` are those of the
+    targets that the machine can run. `in_halves` says whether its chip runs AVX-512 in halves. A
+    plan is picked if the variant of its signature is."""
+    def priority(operator, signature, target):
         return (in_halves
-                and build.ranks_in_halves.get((operator, signature, target))) or ranks[target]
+                and build.priorities_in_halves.get((operator, signature, target))) or priorities[target]
 
     best = {}
     for kernel in build.kernels:
-        if kernel.target in ranks:
+        if kernel.target in priorities:
             key = kernel.operator, kernel.signature
             best[key] = max(best.setdefault(key, kernel.target), kernel.target,
-                            key=lambda target: rank(*key, target))
+                            key=lambda target: priority(*key, target))
     return [kernel for kernel in build.kernels if best.get((kernel.operator, kernel.signature))
             == kernel.target]

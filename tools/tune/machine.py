@@ -1,4 +1,4 @@
-"""What a measurement was made on."""
+"""Describes the machine on which a measurement is made."""
 
 import hashlib
 import os
@@ -8,14 +8,15 @@ import subprocess
 
 
 def lscpu():
+    """{name: value} as lscpu prints them."""
     text = subprocess.run(["lscpu"], capture_output=True, text=True,
                           env={**os.environ, "LC_ALL": "C"}).stdout
     return dict(re.findall(r"^([^:\n]+):\s*(.*\S)", text, re.MULTILINE))
 
 
 def chip_name():
-    """The processor's name with its family and model, as the system tells them: on a virtual
-    machine the name is often only a brand's."""
+    """The processor's name, family and model, if the system knows them. On a virtual machine, the
+    name is often only that of a brand."""
     told = lscpu()
     numbers = ""
     if "CPU family" in told and "Model" in told:
@@ -24,7 +25,7 @@ def chip_name():
 
 
 def clock_mhz():
-    """Of the first CPU now, in MHz; 0 where the system does not tell."""
+    """The present clock rate of the first CPU in MHz. 0 if the system does not tell it."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as file:
             return float(next((l.split(":")[1] for l in file if l.startswith("cpu MHz")), 0))
@@ -33,9 +34,9 @@ def clock_mhz():
 
 
 def fingerprint(build, runner="local"):
-    """The machine's processor, caches, system, compiler and Halide, an `id` of these, and its clock
-    and load now. Of a runner elsewhere the processor is the runner's name, and the rest is not
-    known."""
+    """The machine's processor, caches, system, compiler and Halide, an `id` of these, and its
+    present clock rate and load. If candidates run on another machine (ssh, adb, qemu), the
+    processor is the runner's name, and caches, system, clock rate and load are not known."""
     version = subprocess.run([build.cc, "--version"], capture_output=True, text=True).stdout
     tools = {"compiler": version.partition("\n")[0], "halide": build.halide}
     if not runner.startswith("local"):

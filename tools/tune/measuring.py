@@ -1,5 +1,6 @@
-"""The commands that build and measure candidates: search, --report and record. They run in the
-tuner's environment."""
+"""The commands that build and measure candidates: search, search --report and record. They run in
+the tuner's environment, which has NumPy, Optuna and Matplotlib. The search for one kernel is in
+search.py."""
 
 import dataclasses
 import datetime
@@ -21,25 +22,27 @@ import search
 from hewn_tune.progress import Progress
 from hewn_tune.space import of_kernel
 
-# Every CPU target has one of these.
+# Every CPU target has at least one of these kernels.
 OF_ALL_TARGETS = ["add_f16", "quantized_linear_add_i8_i8_i8"]
 
 
 def build_for(options, signatures):
-    """The restricted build from which candidates are linked, and which a changed tuning file
-    rebuilds. It has the kernels to tune."""
+    """Builds the library from which candidates are linked, and the tools. Returns its
+    kernels.Build, whose `kernels` are those to tune. The library has only the targets, operators
+    and signatures that are needed."""
     folder, tuning = options.build_dir, options.tuning_dir
     if options.target == "auto":
+        # A small library of all targets can say which ones this machine runs.
         build = building.configure(folder, [], ["add", "quantized_linear_add"], OF_ALL_TARGETS,
                                    tuning)
         building.build(folder, "hewn", "tune_runner")
-        ranks, in_halves = kernels.this_machine(build)
+        priorities, in_halves = kernels.this_machine(build)
         chosen = kernels.picked(building.configure(folder, [], options.op, signatures, tuning),
-                                ranks, in_halves)
+                                priorities, in_halves)
         build = building.configure(folder,
-                                   sorted({kernel.target for kernel in chosen}, key=ranks.get),
+                                   sorted({kernel.target for kernel in chosen}, key=priorities.get),
                                    options.op, signatures, tuning)
-        build.kernels = kernels.picked(build, ranks, in_halves)
+        build.kernels = kernels.picked(build, priorities, in_halves)
     else:
         build = building.configure(folder, [options.target], options.op, signatures, tuning)
     building.build(folder, "hewn", "hewn_static", "tune_runner")
@@ -47,7 +50,7 @@ def build_for(options, signatures):
 
 
 def record(build, kernel, outcome, provenance):
-    """Writes the outcome's decision and its provenance into the tuning file."""
+    """Writes the decision about a kernel and its provenance into the tuning file."""
     best, story = report.leader_of(outcome), {**provenance, "candidates": len(outcome["tried"])}
     if best:
         speeds = {report.place(p): [p["before"], p["after"], p["spread"]] for p in best["GB/s"]}
@@ -65,9 +68,9 @@ def engine_of(options):
 
 
 def each(build, journal, work, say=print):
-    """The results of work(kernel, its place in the run) for all kernels, of this run and of the
-    interrupted run that it continues. A kernel that fails is named by say(text), and the run goes
-    on; the second value is how many failed."""
+    """Calls work(kernel, index) for all kernels that the journal does not have yet. Returns the
+    results for all kernels (also those of the interrupted run that this one continues) and how many
+    kernels failed. A failure is reported by say(text), and the run goes on."""
     failed = 0
     if journal.outcomes:
         say(f"tune: {len(journal.outcomes)} of {len(build.kernels)} kernels were done before the "
@@ -86,14 +89,15 @@ def each(build, journal, work, say=print):
 
 
 def weight(kernel):
-    """The kernel's part of the budget."""
-    return 3 if kernel.form == "plan" else 1  # larger tensors, all threads
+    """The kernel's share of the budget. A plan is measured on larger tensors and with all
+    threads."""
+    return 3 if kernel.form == "plan" else 1
 
 
 def search_left(build, i, journal, took, step, available):
-    """Seconds that the search still takes, `took` seconds after kernel `i` began. `available`: what
-    is left of the budget, which ends the search after this kernel. Later kernels are expected to
-    take as long as those before, by weight."""
+    """An estimate of the seconds that the run still takes, `took` seconds after kernel `i` began.
+    `available` is the rest of the budget. It ends the run, but not before this kernel is done.
+    Later kernels are expected to take as long as earlier ones, by weight."""
     before = sum(weight(kernel) for kernel in build.kernels if kernel.name in journal.outcomes)
     after = sum(weight(kernel) for kernel in build.kernels[i + 1:]
                 if kernel.name not in journal.outcomes)
@@ -102,6 +106,8 @@ def search_left(build, i, journal, took, step, available):
 
 
 def tune(options, build, runner, provenance, journal):
+    """The command `search`: searches for better knobs of every kernel, and writes the tuning files,
+    the recorded measurements and a report. Returns how many kernels failed."""
     engine = engine_of(options)
     end = time.monotonic() + options.budget - journal.spent
     total = len(build.kernels)
@@ -149,9 +155,10 @@ def tune(options, build, runner, provenance, journal):
 
 
 def record_spaces(options, build, runner, provenance, journal):
-    """Measures every configuration of the kernels' spaces at the numbers of elements, and writes
-    them as T4. Goes on where an interrupted run stopped. Of a whole space the best are measured
-    again, in every run, beyond the budget."""
+    """The command `record`: measures every configuration of the kernels' spaces at these numbers of
+    elements, and writes the results as T4. Continues where an interrupted run stopped. Once a whole
+    space is measured, its best configurations are measured again (again.py), even beyond the
+    budget. Returns whether a kernel failed or configurations are left."""
     engine = engine_of(options)
     deadline = time.monotonic() + options.budget
     sizes = "-".join(map(str, options.elements))
@@ -166,7 +173,7 @@ def record_spaces(options, build, runner, provenance, journal):
             before, after = sum(configurations[:i]), sum(configurations[i + 1:])
             here = step.total - step.done
             left = step.left * (here + after) / here if here else None
-            if left is not None:  # the budget ends it earlier
+            if left is not None:  # the budget may end it earlier
                 left = max(0, min(left, deadline - time.monotonic()))
             progress.update(before + step.done, total, f"{name}: {step.text}", left)
 
@@ -190,6 +197,8 @@ def record_spaces(options, build, runner, provenance, journal):
 
 
 def compare(options, build, runner, provenance, journal):
+    """The command `search --report`: compares the present knobs of every kernel with the defaults
+    and with Halide's autoschedulers. Returns how many kernels failed."""
     total = len(build.kernels)
 
     def work(kernel, i):
@@ -210,7 +219,8 @@ def compare(options, build, runner, provenance, journal):
 
 
 def main(options, signatures):
-    """The exit status: 0 if nothing failed."""
+    """Runs the command. Returns the exit status: 0 if nothing failed and, for `record`, nothing is
+    left."""
     print("tune: building, which takes some minutes the first time", flush=True)
     build = build_for(options, signatures)
     build.kernels = kernels.of_forms(build.kernels, options.form)
@@ -222,7 +232,7 @@ def main(options, signatures):
     provenance = {"chip": chip, "os": f"{platform.system()} {platform.release()}",
                   "halide": build.halide,
                   "date": datetime.date.today().isoformat()}
-    if options.command == "record":  # its cache has all that it needs to go on
+    if options.command == "record":  # needs no journal on disk, because its cache has all results
         left = {}
         journal = types.SimpleNamespace(outcomes=left,
                                         finish=lambda name, n, seconds: left.update({name: n}))

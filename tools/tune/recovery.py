@@ -1,10 +1,10 @@
-"""A benchmark of the tuner: how much of the present speed of QUANTIZE_LINEAR f32_u8 a run recovers
-from vectors of 4 lanes, one a step.
+"""A benchmark of the tuner. It starts QUANTIZE_LINEAR f32_u8 with bad knobs (vectors of 4 lanes,
+one for each step), and measures how much of the present speed a run of the tuner recovers.
 
     recovery.py BUILD-FOLDER CPU SECONDS
 
-Prints the interval of present time / recovered time; 1 means all was recovered. Fails if its upper
-end is below 0.95."""
+Prints the ratio of the present time to the recovered time, with its interval. 1 means that all was
+recovered. Fails if the upper end of the interval is below 0.95."""
 
 import sys
 import tempfile

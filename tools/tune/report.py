@@ -1,5 +1,6 @@
-"""The results of a tuning run: a table, and a page with every candidate, the frontier, before and
-after, defaults and autoschedulers."""
+"""The report of a tuning run: a table of text for the terminal, and an HTML page. The page has
+every candidate, the speeds before and after, and the comparison with the defaults and Halide's
+autoschedulers."""
 
 import html
 import json
@@ -27,11 +28,13 @@ details { margin: .4rem 0 } summary { cursor: pointer } code { background: #f4f4
 
 
 def leader_of(outcome):
+    """The candidate that was adopted, or else the best one, or None."""
     return outcome["adopted"] or max(outcome["finalists"], key=lambda f: f["gain"], default=None)
 
 
 def table(outcomes):
-    """Lines of text: speeds before and after at each size, and what was decided and why."""
+    """Lines of text: for each kernel what was decided and why, and for adopted knobs the speeds
+    before and after at each size."""
     lines = [f"{'kernel':<58} {'gain':>6} {'95 %':>15}  decision"]
     for outcome in outcomes:
         leader = leader_of(outcome)
@@ -66,6 +69,7 @@ def place(problem):
 
 
 def counts(outcome):
+    """{status: the number of candidates that have it}"""
     tally = {}
     for entry in outcome["tried"]:
         tally[entry["status"]] = tally.get(entry["status"], 0) + 1
@@ -85,7 +89,7 @@ def plots():
 
 
 def draw_gains(outcomes, path):
-    """Each kernel's best candidate with its interval."""
+    """Draws the gain of each kernel's best candidate with its interval."""
     plt = plots()
     rows = [(outcome, leader_of(outcome)) for outcome in reversed(outcomes) if leader_of(outcome)]
     figure, axes = plt.subplots(figsize=(9, 1.2 + 0.24 * len(rows)), layout="constrained")
@@ -103,7 +107,8 @@ def draw_gains(outcomes, path):
 
 
 def draw_search(outcome, path):
-    """Every candidate in the order of the search; speeds before and after."""
+    """Draws the gains of a kernel's candidates in the order of the search, and the speeds before
+    and after."""
     plt = plots()
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 3), layout="constrained")
     timed = [entry["gain"] for entry in outcome["tried"] if entry["status"] == "timed"]
@@ -129,7 +134,8 @@ def draw_search(outcome, path):
 
 
 def draw_map(rows, columns, cells, path, label):
-    """Draws cells, {(row, column): (value, text)}, coloured around 1."""
+    """Draws a map of cells, {(row, column): (value, text)}. Values above 1 are green, below 1
+    red."""
     plt = plots()
     figure, axes = plt.subplots(figsize=(3.6 + 1.1 * len(columns), 1.1 + 0.24 * len(rows)),
                                 layout="constrained")
@@ -158,6 +164,7 @@ def facts(outcome):
 
 
 def tuned_sections(outcomes, folder):
+    """Lines of HTML for the outcomes of searches. Draws their pictures into the folder."""
     draw_gains(outcomes, folder / "gains.png")
     total = {status: sum(counts(outcome).get(status, 0) for outcome in outcomes)
              for status in ("timed", "same", "refused", "wrong")}
@@ -193,6 +200,8 @@ def tuned_sections(outcomes, folder):
 
 
 def compared_sections(compared, folder):
+    """Lines of HTML for comparisons (autoschedulers.compare). Draws their pictures into the
+    folder."""
     changed = [c for c in compared if c["sizes"]]
     yield "<h2>Present knobs and defaults at every size</h2>"
     yield ("<p>Defaults: what a target without a tuning file has, or the tuning files that "
@@ -250,8 +259,8 @@ def compared_sections(compared, folder):
 
 
 def write(folder, provenance, tuned=(), compared=()):
-    """Adds the outcomes to those of other kernels in the folder (outcomes.json) and draws the page.
-    Returns its path."""
+    """Adds the outcomes to those that the folder has from earlier runs (outcomes.json), and writes
+    the page anew. Returns its path."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "outcomes.json"
     known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"tuned": {},
@@ -260,7 +269,7 @@ def write(folder, provenance, tuned=(), compared=()):
         known[section] |= {outcome["kernel"]: {**outcome, "provenance": provenance}
                            for outcome in outcomes}
     write_atomically(path, json.dumps(known, indent=1))
-    # Once each.
+    # Each run is described once.
     runs = dict.fromkeys(facts(outcome) for section in known.values()
                          for outcome in section.values())
     body = [f"<!doctype html><meta charset=utf-8><title>hewn: "

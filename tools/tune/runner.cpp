@@ -1,14 +1,16 @@
-// Checks and times candidates: hewn libraries that differ in the knobs of one form of a variant,
-// loaded side by side. The options say with which problems the variant calls that form
-// (lists.declarations.Reached).
+// tune_runner, the C++ part of the tuner: checks and times candidates. A candidate is a hewn
+// library in which one form of a variant has other knobs. All of them are loaded into one process,
+// so that they can be timed in turn. The options describe problems for which the operator calls
+// that form (lists.declarations.Reached).
 //
 //     tune_runner measure --variant quantize_linear_f32_u8__x86_64_avx2 --ordinary --rounds 30
 //         --elements 4096 incumbent.so candidate.so
 //     tune_runner call --variant quantize_linear_f32_u8__x86_64_avx2 --elements 4096 library.so
 //     tune_runner targets libhewn.so
 //
-// `measure`: a library whose bits differ from the reference's is reported and not timed. `call`
-// only executes each problem once. The result is JSON on the standard output.
+// `measure` reports a library whose bits differ from the reference's, and does not time it. `call`
+// only executes each problem once. `targets` lists the targets of a library. The result is JSON on
+// standard output.
 #include <dlfcn.h>
 
 #include <CLI/CLI.hpp>
@@ -36,7 +38,7 @@ using namespace hewn_bench;
 // ---- Libraries ----
 
 void *open_library(const std::string &path) {
-    // A name without a slash would be one of the system's libraries.
+    // dlopen would look for a name without a slash among the system's libraries.
     void *handle = dlopen(std::filesystem::absolute(path).c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!handle) throw std::runtime_error(dlerror());
     return handle;
@@ -49,6 +51,7 @@ void find(void *handle, const char *name, Function *&function) {
     if (!function) throw std::runtime_error(dlerror());
 }
 
+// The functions of a candidate. It stays loaded until the process ends.
 struct Library {
     decltype(&::hewn_compile) compile;
     decltype(&::hewn_execute) execute;
@@ -68,7 +71,8 @@ struct DestroyOperator {
 };
 using Operator = std::unique_ptr<hewn_operator, DestroyOperator>;
 
-// What dispatch decides by: the library's targets, and how this machine's chip runs AVX-512.
+// The facts by which dispatch decides: the library's targets, and whether this machine's chip runs
+// AVX-512 in halves.
 json targets_of(const std::string &path) {
     void *const handle = open_library(path);
     decltype(&::hewn_target_count) count;
@@ -82,7 +86,7 @@ json targets_of(const std::string &path) {
         if (get(i, &info) != HEWN_STATUS_OK)
             throw std::runtime_error(path + ": hewn_get_target refuses");
         targets.push_back(
-            {{"name", info.name}, {"rank", info.rank}, {"supported", info.supported != 0}});
+            {{"name", info.name}, {"priority", info.priority}, {"supported", info.supported != 0}});
     }
     return {{"targets", targets},
             {"avx512_in_halves", hewn::traits_of(hewn::this_chip()).avx512_in_halves}};
@@ -91,7 +95,8 @@ json targets_of(const std::string &path) {
 // ---- Options ----
 
 struct Options {
-    std::string targets_of;  // if set, nothing else is
+    // The library of the command `targets`. If it is set, nothing else is.
+    std::string targets_of;
     Variant variant;
     std::string scales;
     std::vector<std::string> libraries, layouts = {"dense"};
@@ -118,7 +123,7 @@ void add_problems(CLI::App &command, Options &options, std::string &variant) {
         ->required();
 }
 
-// Ends the program if the options are wrong.
+// Parses the command line. Ends the program if it is wrong, and after --help.
 Options parse(int argc, char **argv) {
     Options options;
     std::string variant;
@@ -157,7 +162,8 @@ Options parse(int argc, char **argv) {
 
 // ---- Problems that reach a form ----
 
-// Sets scales with which the operator picks the form (runtime/cpu/<operator>.cpp).
+// Gives the problem scales for which the operator picks the form (runtime/cpu/<operator>.cpp). The
+// kinds of scales are:
 //   zero            the first of a row's scales is 0: QUANTIZE_LINEAR divides the row
 //   extraordinary   QUANTIZED_LINEAR_ADD and REQUANTIZE divide
 //   powers_of_two   its scales can be folded; half of the quotients are ties
@@ -185,7 +191,8 @@ void reach(Problem &problem, const std::string &scales) {
     }
 }
 
-// With constants, as apps have them: QUANTIZED_LINEAR_ADD folds no others. threads: 0 means all.
+// Compiles with scales and zero points as constants, as applications do. QUANTIZED_LINEAR_ADD is
+// folded only with constants. `threads` is the largest number of threads; 0 means all.
 Operator compile_with(const Library &library, const Problem &problem, const std::string &variant,
                       int threads) {
     hewn::CompileOptions options;
@@ -206,21 +213,22 @@ void run(const Library &library, const Operator &op, const Problem &problem) {
 
 // ---- Checking ----
 
-// Changes the contents to any bits, with two exceptions. Zero points of DEQUANTIZE_LINEAR become 0
-// where they were not, and vice versa, because 0 has a shortcut. QUANTIZE_LINEAR gets numbers
-// around ties, where a careless quotient goes to the other side. `ordinary`: the form takes only
-// ordinary quotients; any bits would leave everything to the form `divide`.
+// Fills the inputs with random bits, with two exceptions. Zero points of DEQUANTIZE_LINEAR become 0
+// if they were not, and vice versa, because kernels have a shortcut for 0. f32 inputs of
+// QUANTIZE_LINEAR get numbers around ties, where a careless quotient would round to the other side:
+// every second number, or all with `ordinary`. `ordinary` says that the form takes only ordinary
+// quotients; random bits would leave every box to the form `divide`.
 void scramble(Problem &problem, bool ordinary) {
     std::mt19937 random(7);
     for (size_t i = 0; i < problem.inputs.size(); i++) {
         Operand &input = problem.inputs[i];
         const bool zero_point = problem.op == "dequantize_linear" && i == 2;
         if (problem.is_parameter(i) && !zero_point) continue;
-        if (ordinary && input.type != "f32") continue;  // f32 gets ties below
+        if (ordinary && input.type != "f32") continue;  // f32 inputs get ties below
         const size_t bytes = size_t(input.span()) * input.element_bytes();
         uint8_t *const data = static_cast<uint8_t *>(input.data);
-        const bool all_0 =
-            zero_point && input.element_bytes() < 4;  // those of 32 bits were 0 before
+        // Zero points of 32 bits were 0, those of fewer bits were not.
+        const bool all_0 = zero_point && input.element_bytes() < 4;
         for (size_t b = 0; b < bytes; b++) data[b] = all_0 ? 0 : uint8_t(random() >> 11);
         if (problem.op != "quantize_linear" || input.type != "f32") continue;
         const std::vector<double> scales = problem.inputs[1].values();
@@ -233,12 +241,15 @@ void scramble(Problem &problem, bool ordinary) {
     }
 }
 
-// Bytes before and behind an output: more than a step writes with any knobs.
+// The bytes before and after an output that must stay untouched. They are more than a step writes
+// with any knobs.
 constexpr size_t kGuard = 16 << 10;
 constexpr uint8_t kUntouched = 0xcd;
 
+// What is wrong with a library.
 struct Fault {
-    std::string kind, message;  // "load", "bits", "tails", "in place"; empty: none
+    // `kind` is "load", "bits", "tails" or "in place". Empty: nothing is wrong.
+    std::string kind, message;
 };
 
 // Checks libraries, one after the other, on the same problems.
@@ -247,7 +258,8 @@ public:
     explicit Checker(const Options &options) : options_(options) {}
 
     // Checks all layouts, row lengths around vectors and blocks, two kinds of contents, execution
-    // in place where the operator allows it, and the largest number of elements in several threads.
+    // in place if the operator allows it, and the largest number of elements with all threads. The
+    // options --only and --whole leave some of it out.
     Fault check(const Library &library);
 
 private:
@@ -258,10 +270,12 @@ private:
     void check_largest(const Library &library);
 
     const Options &options_;
-    Arena arena_;       // of the current problem
-    std::string kind_;  // of a fault that the current check finds
-    std::vector<uint8_t>
-        largest_right_;  // the largest problem's output, from the first library that was right
+    // The memory of the current problem.
+    Arena arena_;
+    // The kind of a fault that the current check would find.
+    std::string kind_;
+    // The largest problem's output, computed by the first library that was right.
+    std::vector<uint8_t> largest_right_;
 };
 
 Fault Checker::check(const Library &library) {
@@ -287,7 +301,7 @@ Problem Checker::make(const std::string &layout, int64_t elements) {
 }
 
 void Checker::check_layout(const Library &library, const std::string &layout) {
-    // Rows of one size pay only if there are many.
+    // A form for rows of one size is called only if there are many rows.
     const int64_t elements = std::max<int64_t>(options_.least, options_.in_rows ? 65536 : 4096);
     if (!layout_fits(options_.variant.operator_name, layout, elements)) return;
     check_contents(library, make(layout, elements), "bits");
@@ -343,8 +357,8 @@ void Checker::check_once(const Library &library, Problem &problem, bool in_place
         throw std::runtime_error("bytes beside the output's elements were written");
 }
 
-// In all threads. The reference is slow, so once a library is right the others are compared with
-// its output.
+// Checks the largest problem, with all threads. The reference is slow, so only the first library is
+// compared with it. The others are compared with the output of the first that was right.
 void Checker::check_largest(const Library &library) {
     kind_ = "bits";
     const auto &sizes = options_.elements;
@@ -364,6 +378,7 @@ void Checker::check_largest(const Library &library) {
     }
 }
 
+// A library that is checked and, if it is right, timed.
 struct Contender {
     std::string path;
     std::unique_ptr<Library> library;  // null if it cannot be loaded
@@ -398,14 +413,18 @@ class Timing {
 public:
     Timing(const Options &options, const std::vector<Contender> &contenders);
 
-    // Adds a problem for all of them, if the layout fits.
+    // Adds a problem for all contenders. Does nothing if the operator does not have the layout, or
+    // if the problem is too small for several threads.
     void add(const std::string &layout, int64_t elements, int threads);
-    // Finds how many calls make a sample, and warms up.
+    // Finds how many calls a sample needs to be long enough, and warms up.
     void calibrate();
+    // Takes the samples.
     void run();
     void call_each_once() const;
+    // The number of problems.
     size_t count() const { return timed_.size(); }
-    // For each problem, the nanoseconds of a call for each contender, right or not, by round.
+    // For each problem and each contender, the nanoseconds of a call in each round. They are null
+    // for a contender that is not right.
     json report() const;
 
 private:
@@ -414,8 +433,11 @@ private:
         int threads;
         std::vector<hewn_buffer_binding> inputs;
         hewn_buffer_binding output;
-        std::vector<Operator> ops;  // by contender, as ns; null for one that is not right
-        int calls = 1;              // of a sample
+        // An operator for each contender. Null for one that is not right.
+        std::vector<Operator> ops;
+        // The number of calls in a sample.
+        int calls = 1;
+        // For each contender, the nanoseconds of a call in each round.
         std::vector<std::vector<double>> ns;
     };
     void call(const Timed &timed, size_t contender, int times) const;
@@ -423,7 +445,8 @@ private:
 
     const Options &options_;
     const std::vector<Contender> &contenders_;
-    std::vector<size_t> right_;  // their indices among the contenders
+    // The indices of the contenders that are right.
+    std::vector<size_t> right_;
     Arena arena_;
     std::vector<Timed> timed_;
 };
@@ -463,10 +486,12 @@ void Timing::call(const Timed &timed, size_t contender, int times) const {
                 nullptr);
 }
 
-// Nanoseconds of a call.
+// Takes a sample: the nanoseconds of a call.
 double Timing::sample(const Timed &timed, size_t contender) const {
-    if (timed.threads != 1) settle();  // the other libraries have pools of their own
-    call(timed, contender, 1);  // the library before may have streamed the output out of the caches
+    // Each library has its own pool of threads. Those of the last one must have gone to sleep.
+    if (timed.threads != 1) settle();
+    // A warm-up: the last library may have streamed the output past the caches.
+    call(timed, contender, 1);
     const double start = now_ns();
     call(timed, contender, timed.calls);
     return (now_ns() - start) / timed.calls;
@@ -487,8 +512,8 @@ void Timing::run() {
     for (int round = 0; round < options_.rounds; round++) {
         for (Timed &timed : timed_) {
             std::shuffle(order.begin(), order.end(), random);
-            // The caches still hold the last problem: of 1 Mi elements even the second call takes
-            // 1.4 times as long as later ones.
+            // The caches still hold the last problem. With 1 Mi elements, even the second call
+            // takes 1.4 times as long as later ones.
             call(timed, order.front(), 2);
             for (const size_t i : order) timed.ns[i].push_back(sample(timed, i));
         }
@@ -545,7 +570,7 @@ json measure(const Options &options) {
     return {{"libraries", libraries}, {"problems", time_all(options, contenders)}};
 }
 
-// The number of problems, each of which every library has executed once.
+// Executes each problem once with every library, and returns the number of problems.
 json call_all(const Options &options) {
     std::vector<Contender> contenders;
     for (const std::string &path : options.libraries)

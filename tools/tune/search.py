@@ -1,5 +1,6 @@
-"""The search for one kernel's knobs: candidates are screened in batches against the incumbent, and
-the best ones measured thoroughly."""
+"""The search for one kernel's knobs. Candidates are built, checked and screened in batches against
+the incumbent (the present knobs). The best ones are then measured thoroughly, and the leader once
+more before it is adopted. Results are cached, so that an interrupted run can continue."""
 
 import dataclasses
 import hashlib
@@ -21,21 +22,22 @@ from kernels import knob_text, write_atomically
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench" / "report"))
 from bootstrap import median_interval  # noqa: E402
 
-# Numbers of elements: those that decide, for kernels and for plans, and those that must not become
-# slower.
+# Numbers of elements: those that decide for kernels, those that decide for plans, and those at
+# which a candidate must only not be slower.
 DECIDING, PLAN_DECIDING, GUARDED = (4096, 65536,
                                     1 << 20), (65536, 1 << 20, 1 << 22, 1 << 24), (16, 1000)
 SCREENING_ROUNDS, FINAL_ROUNDS, FINALISTS = 9, 40, 8
-# A candidate replaces the incumbent if the 95 % interval of its gain lies above ADOPTED and at no
-# size wholly below 1 - LOSS, or below 1 - PAID times the gain if that allows more. (Three times the
-# speed may cost a nanosecond of a call of 16 elements.)
+# A candidate replaces the incumbent if the 95 % interval of its gain lies above ADOPTED, and if it
+# is not slower at any size. It counts as slower at a size if the whole interval there lies below 1
+# - LOSS, or below 1 - PAID * (gain - 1) if that allows more. (A candidate of three times the speed
+# may cost a nanosecond in a call of 16 elements.)
 ADOPTED, LOSS, PAID = 1.02, 0.02, 0.2
-BATCH = 8
+BATCH = 8  # candidates that are built and screened together
 
 
 def problems_of(kernel):
-    """The problems that time the kernel: those that reach its form. Plans run with one thread and
-    with all."""
+    """The problems with which the kernel is timed: those for which its operator calls its form.
+    Plans are timed with one thread and with all."""
     if kernel.form == "plan":
         return Problems(("dense",), GUARDED + PLAN_DECIDING, (1, 0))
     reached = dict(kernel.reached)
@@ -45,8 +47,8 @@ def problems_of(kernel):
 
 
 def sources_digest(build):
-    """A digest of what is measured, apart from the knobs: the generators, and the runtime around
-    the kernels."""
+    """A digest of everything except the knobs that affects a measurement: the generators and the
+    runtime."""
     files = [build.folder / "hewn_generators", build.folder / "generated/include/chips.inc",
              *sorted(file for file in (build.source / "runtime").rglob("*") if file.is_file())]
     return hashlib.sha256(b"".join(hashlib.sha256(file.read_bytes()).digest()
@@ -54,28 +56,28 @@ def sources_digest(build):
 
 
 def deciding(problems):
-    """The indices of those that decide: all, where only guarded ones were asked for."""
+    """The indices of the problems that decide. All do if there are only guarded ones."""
     return [i for i, p in enumerate(problems) if p["elements"] not in GUARDED] or [
         *range(len(problems))]
 
 
 def gains(result, candidate):
-    """Incumbent's time / candidate's: the geometric mean of the deciding problems in each round,
-    and each problem's own."""
+    """The incumbent's time divided by the candidate's, in each round: the geometric mean over the
+    deciding problems, and a list of those of each problem."""
     own = [np.array(p["ns"][0]) / np.array(p["ns"][candidate]) for p in result["problems"]]
     return np.exp(np.mean([np.log(own[i]) for i in deciding(result["problems"])], axis=0)), own
 
 
 def screened(result, candidate):
-    """The candidate's score: as gains(), but from the 25th percentile of the times, disturbed
-    least. It only chooses finalists."""
+    """The candidate's score, by which finalists are chosen. It is the gain as in gains(), but of
+    the 25th percentiles of the times, which disturbances change least."""
     times = [np.percentile([p["ns"][0], p["ns"][candidate]], 25, axis=1)
              for p in (result["problems"][i] for i in deciding(result["problems"]))]
     return float(np.exp(np.mean([np.log(old / new) for old, new in times])))
 
 
 def samples(result, candidate):
-    """The candidate's problems, with its times and the incumbent's in each round."""
+    """The problems with the candidate's times and the incumbent's in each round, for the cache."""
     tenths = lambda times: [round(ns, 1) for ns in times]
     return [{"layout": p["layout"], "elements": p["elements"], "threads": p["threads"],
              "ns": tenths(p["ns"][candidate]), "incumbent_ns": tenths(p["ns"][0])}
@@ -83,8 +85,9 @@ def samples(result, candidate):
 
 
 class Cache:
-    """One JSON line for each candidate, written as soon as it is known, so that an interrupted run
-    can continue."""
+    """The results for the candidates of one kernel. The file has a line of JSON for each candidate,
+    which is written as soon as its result is known, so that an interrupted run can continue.
+    Entries with another `key` (other sources, machine or problems) are ignored."""
 
     def __init__(self, path, key):
         self.path, self.key, self.known = path, key, {}
@@ -92,7 +95,7 @@ class Cache:
         for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
             try:
                 entry = json.loads(line)
-            except json.JSONDecodeError:  # the line that the interruption cut off
+            except json.JSONDecodeError:  # an interruption cut off the line
                 continue
             if entry["key"] == key:
                 self.known[knob_text(entry["knobs"])] = entry
@@ -111,8 +114,9 @@ class Cache:
 
 
 class Journal:
-    """The progress of a run over several kernels: {kernel's name: outcome}, and the seconds spent.
-    An interrupted run continues if it has the same `key`."""
+    """The progress of a run over several kernels: `outcomes`, {kernel's name: outcome}, and
+    `spent`, the seconds that it took. A later run with the same `key` continues an interrupted
+    one."""
 
     def __init__(self, path, key):
         self.path, self.key, self.spent, self.outcomes = path, key, 0, {}
@@ -128,8 +132,8 @@ class Journal:
 
 
 class Step(NamedTuple):
-    """How far the search for one kernel is: `done` of `total` candidates, the same in words with
-    the best so far, and the seconds that it still takes."""
+    """How far the search for one kernel is: `done` of `total` candidates; `text`, which says it in
+    words and names the best candidate so far; and `left`, the seconds that it will still take."""
 
     done: int
     total: int
@@ -138,22 +142,24 @@ class Step(NamedTuple):
 
 
 class Pace:
-    """How long the rest of a kernel's candidates takes, by those that were measured since the
-    beginning. What the cache knew takes no time and does not count."""
+    """Estimates how long the rest of a kernel's candidates takes, from those that were measured
+    since the beginning. Candidates that the cache has take no time and do not count."""
 
     def __init__(self):
         self.started, self.measured = time.monotonic(), 0
 
     def seconds(self, new, left):
-        """`new` candidates were measured since the last call, `left` are not yet known."""
+        """The seconds for `left` candidates, after `new` more were measured since the last call."""
         self.measured += new
         spent = time.monotonic() - self.started
         return left * spent / self.measured if self.measured else math.inf
 
 
 class Search:
-    """Tunes one kernel, from the knobs `start` (default: its present ones), until `deadline`
-    (time.monotonic). Calls report(Step) after each batch. `problems`: others than the kernel's."""
+    """The search for one kernel. The incumbent has the knobs `start`, by default the kernel's
+    present ones. report(Step) is called after each batch. `folder` keeps the cache and the
+    candidates' libraries. `problems` may replace those of problems_of(). Deadlines of its methods
+    are times of time.monotonic()."""
 
     def __init__(self, build, kernel, engine, folder, runner="local",
                  report=lambda step: print(step.text, flush=True), chip="",
@@ -161,17 +167,17 @@ class Search:
         self.build, self.kernel, self.engine = build, kernel, engine
         self.runner, self.report = runner, report
         self.folder = pathlib.Path(folder) / kernel.name
-        # All knobs, so that the generator's defaults are named too.
+        # complete() adds the knobs that have the generator's defaults.
         self.incumbent = build.complete(kernel, start if start is not None else kernel.knobs)
         self.problems = problems or problems_of(kernel)
-        self.machines = set()  # that measured
+        self.machines = set()  # the ids of the machines that measured
         key = hashlib.sha256(repr((sources_digest(build), kernel, self.incumbent, runner,
                                    chip, problems)).encode()).hexdigest()[:16]
         self.cache = Cache(self.folder / "candidates.jsonl", key)
-        if runner == "qemu":  # one size is enough for the mechanics, and large ones take minutes
+        if runner == "qemu":  # qemu only tries the mechanics, and large sizes would take minutes
             self.problems = dataclasses.replace(self.problems, elements=GUARDED + DECIDING[:1])
-        # Knobs that give the same code are measured once. {digest of the code: the knobs that had
-        # it first}.
+        # {digest of the code: the knobs that had it first}. Knobs that give the same code are
+        # measured once.
         self.first = {entry["code"]: as_knobs(entry) for entry in self.cache.known.values()
                       if "code" in entry}
 
@@ -180,12 +186,13 @@ class Search:
         return str(self.folder / f"{digest[:16]}.so")
 
     def remove_libraries(self):
-        """Deletes them: hundreds of kernels times a hundred candidates would fill a disk, and the
-        cache has the results."""
+        """Deletes the candidates' libraries. A hundred candidates of each of hundreds of kernels
+        would fill a disk, and the cache has their results."""
         for library in self.folder.glob("*.so"):
             library.unlink()
 
     def candidates(self):
+        """The knobs of all configurations of the space, without the incumbent."""
         space = self.build.searched(self.kernel, self.incumbent)
         names = sorted(space)
         conditions = list(map(Condition, self.kernel.conditions))
@@ -194,7 +201,7 @@ class Search:
                 if knobs != self.incumbent and fulfils(knobs, conditions)]
 
     def all_knobs(self, config):
-        """All knobs, of a configuration of the space, which lacks those set by hand."""
+        """All knobs for a configuration of the space, which does not have those set by hand."""
         return tuple(sorted({**dict(self.incumbent),
                              **{name: str(value) for name, value in config.items()}}.items()))
 
@@ -205,6 +212,7 @@ class Search:
         return result
 
     def call(self, knobs):
+        """The arguments of build_candidate() for these knobs."""
         return self.build, self.kernel, knobs, self.library(knobs)
 
     def screen(self, batch):
@@ -231,7 +239,8 @@ class Search:
         return [self.cache.get(knobs) for knobs in batch]
 
     def time(self, built):
-        """Checks and screens what was built, {knobs: what the cache shall have of it}."""
+        """Checks and screens the candidates that were built. `built` is {knobs: members of the
+        cache's entry that are known already}."""
         started = time.monotonic()
         result = self.measure([self.library(self.incumbent)]
                               + [self.library(knobs) for knobs in built], SCREENING_ROUNDS)
@@ -249,19 +258,19 @@ class Search:
                                problems=samples(result, i), **known)
 
     def config(self, knobs):
-        """The configuration of the space that the knobs are."""
+        """The knobs as a configuration of the space."""
         return {name: typed(dict(knobs)[name]) for name in self.build.space(self.kernel)
                 if name not in self.build.by_hand}
 
     def results(self):
-        """All that the cache has, as T4 results."""
+        """All results in the cache, as hewn_tune's Results."""
         space = of_kernel(self.build, self.kernel)
         space.default = self.config(self.incumbent)
         decides = lambda problem: problem["elements"] not in GUARDED
         return results.Writer(space, self.cache.known.values(), decides).results()
 
     def begin(self):
-        """Builds and checks the incumbent."""
+        """Builds and checks the incumbent. Raises RuntimeError if it is wrong."""
         outcome = self.engine.build_all([self.call(self.incumbent)])[0]
         if "refused" in outcome:
             raise RuntimeError(
@@ -275,9 +284,9 @@ class Search:
                 f"{checked['message']}")
 
     def exhaust(self, deadline):
-        """Screens all candidates, those nearest to the incumbent first, until the deadline. What
-        the cache knows is not measured again. Returns how many are left."""
-        self.remove_libraries()  # a killed run's
+        """Screens all candidates until the deadline, those nearest to the incumbent first.
+        Candidates that the cache has are not measured again. Returns how many are left."""
+        self.remove_libraries()  # those that a killed run left
         self.begin()
         every = Grid(self.candidates(), self.incumbent).rest
         rest, pace = self.unknown(every), Pace()
@@ -292,10 +301,12 @@ class Search:
         return len(rest)
 
     def unknown(self, candidates):
-        """Those that the cache does not know, in order."""
+        """The candidates that the cache does not have, in the same order."""
         return [knobs for knobs in candidates if self.cache.get(knobs) is None]
 
     def run(self, deadline):
+        """Searches until the deadline and returns the outcome (finals()). The strategy is the grid
+        of all candidates if there is time for it, and otherwise Optuna's."""
         started = time.monotonic()
         self.begin()
         candidates = self.candidates()
@@ -317,30 +328,32 @@ class Search:
             if best:
                 leader = f"best {best['gain']:.3f} {knob_text(best['knobs'])}"
             slowest = max(slowest, time.monotonic() - batch_started)
-            finals = 2 * slowest  # about two batches, also when the deadline has passed
+            finals = 2 * slowest  # they take about as long as two batches
             left = max(finals, min(deadline - time.monotonic(), finals + pace.seconds(
                 new, len(self.unknown(candidates)))))
             self.report(Step(len(done), len(candidates), f"{len(done)} of {len(candidates)} "
                              f"candidates ({'grid' if grid else 'Optuna'}), {leader}", left))
-            # There must be time for another batch and for the finals, which take about two.
+            # There must be time for another batch and for the finals.
             if time.monotonic() + 3 * slowest > deadline or len(done) >= len(candidates):
                 break
         return self.finals(done, "grid" if grid else "Optuna")
 
     def finals(self, done, strategy):
-        """The outcome: what was tried, the finalists with their intervals and speeds, and the one
-        adopted, if any."""
+        """Measures the finalists thoroughly and returns the outcome: the candidates that were
+        tried, the finalists with their intervals and speeds, and the one that is adopted, if
+        any."""
         timed = sorted((e for e in done if e["status"] == "timed"),
                        key=lambda e: -e["gain"])[:FINALISTS]
         finalists = [as_knobs(entry) for entry in timed]
         outcome = {"kernel": self.kernel.name, "strategy": strategy, "tried": done,
                    "incumbent": self.incumbent}
-        # A resumed run may find candidates in the cache whose libraries are gone.
+        # A resumed run may have candidates in the cache whose libraries were deleted.
         missing = [knobs for knobs in finalists if not pathlib.Path(self.library(knobs)).exists()]
         self.engine.build_all([self.call(knobs) for knobs in missing])
         outcome["finalists"] = self.compare(finalists) if finalists else []
         leader = max(filter(convinces, outcome["finalists"]), key=lambda f: f["low"], default=None)
-        # The best of several looks better than it is, so it has to win once more, alone.
+        # The best of several looks better than it is, so it is compared with the incumbent once
+        # more.
         again = self.compare([leader["knobs"]]) if leader else []
         if leader:
             outcome["finalists"] = again + [f for f in outcome["finalists"] if f is not leader]
@@ -348,8 +361,8 @@ class Search:
         return outcome
 
     def compare(self, rivals):
-        """For each rival that is right: its gain with its interval, where it is slower, and its
-        speeds."""
+        """Measures the rivals thoroughly against the incumbent. Returns a row for each rival that
+        is right: its gain with the interval, the sizes at which it is slower, and its speeds."""
         result = self.measure([self.library(knobs) for knobs in [self.incumbent, *rivals]],
                               FINAL_ROUNDS)
         rows = []
@@ -376,12 +389,14 @@ def as_knobs(entry):
 
 
 def convinces(finalist):
+    """Whether the finalist may replace the incumbent."""
     return finalist["low"] > ADOPTED and not finalist["slower_at"]
 
 
 def speeds(result, before, after):
-    """GB/s of each problem: medians before and after, and the distance of the quartiles after,
-    relative to its median."""
+    """A row for each problem: the median speeds before and after in GB/s, the gain with its
+    interval, and the spread, which is the distance of the quartiles after relative to the
+    median."""
     table = []
     for p in result["problems"]:
         old, new = np.array(p["ns"][before]), np.array(p["ns"][after])

@@ -15,7 +15,7 @@ from onnx import TensorProto, helper, numpy_helper
 FILES = ("add", "quantizelinear", "dequantizelinear", "dynamicquantizelinear")
 OPSETS = (7, 10, 13, 14, 19, 21, 23, 24, 25, 26, 28)
 NOT_HEWNS = ("e4m3", "e5m2", "float4")  # types
-# What ONNX Runtime takes and gives of packed types, which it has no NumPy arrays of.
+# What ONNX Runtime takes and gives of sub-byte types, which it has no NumPy arrays of.
 UNPACKED = {
     TensorProto.UINT4: TensorProto.UINT8,
     TensorProto.INT4: TensorProto.INT8,
@@ -47,17 +47,17 @@ def array(value):
     return numpy_helper.to_array(value) if is_proto else np.asarray(value)
 
 
-def is_packed(info):
+def is_sub_byte(info):
     return info.type.tensor_type.elem_type in UNPACKED
 
 
 def unpacked(model, feeds):
     """The model with packed inputs as initializers, and packed outputs cast."""
     graph = model.graph
-    for info in [i for i in graph.input if is_packed(i)]:
+    for info in [i for i in graph.input if is_sub_byte(i)]:
         graph.initializer.append(numpy_helper.from_array(feeds.pop(info.name), info.name))
         graph.input.remove(info)
-    for info in [o for o in graph.output if is_packed(o)]:
+    for info in [o for o in graph.output if is_sub_byte(o)]:
         element = UNPACKED[info.type.tensor_type.elem_type]
         shape = [d.dim_value for d in info.type.tensor_type.shape.dim]
         name = info.name

@@ -225,14 +225,14 @@ def by_formula(case, zero_point_last=True):
     return clamp(y, case.output)
 
 
-def is_range_of_a_part(case, cpu, truth):
+def is_range_of_a_part(case, cpu, expected):
     """The scale is less, or NaN, if it is shown; of lanes of 4."""
     x = case.inputs["x"]
-    scales = [(y, t) for name, y, t in zip(case.shown, cpu, truth) if name == "y_scale"]
+    scales = [(y, t) for name, y, t in zip(case.shown, cpu, expected) if name == "y_scale"]
     return x.size > 4 and np.isnan(x).any() and not any(y > t for y, t in scales)
 
 
-def is_known_fault(case, cpu, truth):
+def is_known_fault(case, cpu, expected):
     """Where ONNX Runtime's CPU provider is not right, up to 1.32.0:
     - QLinearAdd is off by one, as it multiplies by reciprocals and contracts;
     - QLinearMul adds the zero point before it rounds, not after it;
@@ -245,18 +245,18 @@ def is_known_fault(case, cpu, truth):
     - QuantizeLinear of opset 23 divides f16 in f32;
     - QuantizeLinear from f16 cuts the quotient's fraction off (1.24.1 only)."""
     if case.op == DYNAMIC:
-        return equal(cpu, dynamic_by_formula(case, 255, 0)) or is_range_of_a_part(case, cpu, truth)
-    [cpu], [truth] = cpu, truth
-    differs = cpu != truth
+        return equal(cpu, dynamic_by_formula(case, 255, 0)) or is_range_of_a_part(case, cpu, expected)
+    [cpu], [expected] = cpu, expected
+    differs = cpu != expected
     if case.op == "QLinearAdd":
-        return np.all(np.abs(cpu.astype(int) - truth)[differs] == 1)
+        return np.all(np.abs(cpu.astype(int) - expected)[differs] == 1)
     if case.op == "QLinearMul":
         return common.equal(cpu, by_formula(case, zero_point_last=False))
     if case.op != "QuantizeLinear" or common.VERSION >= (1, 32):
         return False
     is_f16 = case.inputs["x"].dtype == F16
     may_end_wrong = is_f16 or case.output in (U4, I4) or "block_size" in case.attributes
-    at_end = np.isin(truth, ends(case.output))
+    at_end = np.isin(expected, ends(case.output))
     cut = is_f16 & (cpu == quantized_by(case, np.trunc, is_old=True))
     in_f32 = is_f16 & (cpu == quantized_by(case, np.rint, is_old=True))
     return np.all((at_end & may_end_wrong | cut | in_f32)[differs])
@@ -284,12 +284,12 @@ def judge(case, hewn, cpu):
         is_known = case.attributes.get("block_size") and case.inputs["scale"].shape == (1,)
         known = "only the CPU provider refuses: one block of one dimension"
         return known if is_known else f"FAILED: only the CPU provider refuses: {cpu}"
-    truth = dynamic_by_formula(case) if case.op == DYNAMIC else [by_formula(case)]
-    if not equal(hewn, truth):
-        return f"FAILED: {[int((y != t).sum()) for y, t in zip(hewn, truth)]} differ"
-    if equal(cpu, truth):
+    expected = dynamic_by_formula(case) if case.op == DYNAMIC else [by_formula(case)]
+    if not equal(hewn, expected):
+        return f"FAILED: {[int((y != t).sum()) for y, t in zip(hewn, expected)]} differ"
+    if equal(cpu, expected):
         return "equal"
-    known = is_known_fault(case, cpu, truth)
+    known = is_known_fault(case, cpu, expected)
     return "the CPU provider's known fault" if known else "FAILED: an unknown fault of the CPU's"
 
 

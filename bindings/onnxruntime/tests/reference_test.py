@@ -88,7 +88,7 @@ class Model:
 
     def proto(self, fed, unpacks, as_onnx=False):
         """With these arrays as inputs, the others as initializers. unpacks: ONNX Runtime gives no
-        arrays of packed types. as_onnx: com.microsoft's nodes as ONNX's, which have the same
+        arrays of sub-byte types. as_onnx: com.microsoft's nodes as ONNX's, which have the same
         meaning."""
         nodes = [helper.make_node(n.op, n.inputs, n.outputs, **n.attributes,
                                   domain="" if as_onnx else n.domain) for n in self.nodes]

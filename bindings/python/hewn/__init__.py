@@ -1,8 +1,15 @@
-"""Quantization operators with the same bits on every CPU: hewn's kernels, for arrays of NumPy, of
-PyTorch and of whatever has DLPack or the buffer protocol, without copies.
+"""Quantization operators whose results are the same on every CPU, bit for bit.
 
-Each operator is a function; compile() prepares one for many calls. Strides are any that are not
-negative; new outputs are contiguous. Functions may be called from any thread, and release the GIL."""
+Each operator is a function, such as quantize_linear(); help() of a function describes its
+arguments. compile() prepares an operator for many calls. info(), variants() and verify() say which
+kernels run here, and check them.
+
+The functions take arrays of NumPy, of PyTorch and of everything else that has the buffer protocol
+or DLPack, in the CPU's memory. They read the arrays in place. Strides may be any that are not
+negative. Arrays of 4-bit and 2-bit types (ml_dtypes) are copied.
+
+Functions may be called from any thread. A call whose arrays have more than 16 KiB together releases
+the GIL. Error, a ValueError, is raised for whatever hewn refuses."""
 
 from __future__ import annotations
 
@@ -24,19 +31,25 @@ __all__ = [
 
 
 class Target(NamedTuple):
-    """A set of CPU features, or a kind of GPU, that kernels are compiled for. `supported`: this
-    package can run them on this machine; else `missing` is what it lacks. It runs none on GPUs."""
+    """A set of CPU features, or a kind of GPU, for which kernels are compiled.
+
+    priority: among the supported targets that have a kernel, the one of the highest priority is
+    used. supported: whether this package can run the target's kernels on this machine; `missing`
+    says what it lacks if not. GPUs are never supported, because the package runs on CPUs only.
+    device: "cpu", or the kind of GPU: "cuda", "opencl" or "d3d12"."""
 
     name: str
-    rank: int
+    priority: int
     supported: bool
     missing: str
     device: str
 
 
 class Variant(NamedTuple):
-    """A kernel: operator x signature x target. `supported`: its target is. `picked`: taken here if
-    nothing is forced."""
+    """A kernel for one target: an operator, for one signature of types ("f32_u8").
+
+    supported: whether its target is supported. picked: whether calls on this machine use it, unless
+    another variant is forced. device: as of Target."""
 
     name: str
     operator: str
@@ -48,7 +61,7 @@ class Variant(NamedTuple):
 
 
 class Info(NamedTuple):
-    """What this build is, and what this machine can run of it."""
+    """The version, the targets and the kernels of this package."""
 
     version: str
     targets: list[Target]
@@ -56,12 +69,12 @@ class Info(NamedTuple):
 
 
 def variants() -> list[Variant]:
-    """The kernels of this build."""
+    """All kernels of this package, one for each operator, signature and target."""
     return [Variant(*row) for row in _hewn.variants()]
 
 
 def info() -> Info:
-    """The version, the targets and the kernels of this build."""
+    """The version, the targets and the kernels of this package, and which of them run here."""
     return Info(__version__, [Target(*row) for row in _hewn.targets()], variants())
 
 
@@ -77,13 +90,18 @@ def compile(
     constants: bool = True,
     **attributes: DType | None,
 ) -> Operator:
-    """An operator for arrays that lie like these, to be called on others: its function or name,
-    then its inputs, keywords and attributes. Computes nothing.
+    """Prepares an operator for many calls: returns an Operator, and computes nothing.
 
-    constants: arrays given as scales and zero points are copied and stay as they are, which is
-    faster; a call does not take them. Without, it does. Numbers and lists of them always stay as
-    they are.
-    Raises hewn.Error."""
+    operator: the function (hewn.quantize_linear) or its name ("quantize_linear").
+    inputs: arrays like those of the later calls, which must have the same types, shapes and
+        strides. Their contents matter for constants only.
+    axis, block_size, dtype, threads, variant, attributes: as of the function.
+    out: an array like the `out` of later calls; by default `out` is contiguous.
+    constants: whether scales and zero points that are arrays are constants, which is faster:
+        they are copied now, and calls do not take them. If not, calls take them. Numbers and
+        lists of numbers are always constants.
+
+    Raises hewn.Error, as the function does."""
     name = operator if isinstance(operator, str) else operator.__name__
     if name not in OPERATORS:
         raise Error(Status.INVALID_ARGUMENT, f"operator: there is no {name}")

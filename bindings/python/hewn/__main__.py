@@ -1,4 +1,5 @@
-"""python -m hewn: what this build is, its check against NumPy, and the operators on .npy files."""
+"""Shows what this build of hewn can run, checks it against NumPy, and runs the operators on .npy
+files."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from hewn._table import Operator
 
 
 def value(text: str) -> Any:
-    """A number, a list of them, or the array of a .npy file."""
+    """The value of an argument: a number, a list of numbers, or the array of a .npy file."""
     try:
         number = ast.literal_eval(text)
     except (SyntaxError, ValueError):
@@ -51,7 +52,7 @@ def add_operator(commands: Any, name: str, row: Operator) -> None:
             parser.add_argument(option(word), type=kind, metavar=word.upper())
     for word in row.attributes:
         parser.add_argument(option(word), metavar=word.upper())
-    parser.add_argument("-o", "--out", required=True, metavar="FILE", help="a .npy file")
+    parser.add_argument("-o", "--out", required=True, metavar="FILE", help="the .npy file to write")
     parser.set_defaults(run=run_operator, operator=name)
 
 
@@ -91,10 +92,10 @@ def run_verify(given: argparse.Namespace) -> int:
 def arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("python -m hewn", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    info = commands.add_parser("info", help="the version, the targets and what runs here")
+    info = commands.add_parser("info", help="show the version, the targets and which of them run here")
     info.set_defaults(run=run_info)
-    verify = commands.add_parser("verify", help="every kernel that runs here, against NumPy")
-    verify.add_argument("pattern", nargs="?", default="", help="those with this in their name")
+    verify = commands.add_parser("verify", help="compare every kernel that runs here with NumPy")
+    verify.add_argument("pattern", nargs="?", default="", help="only kernels with this in their name")
     verify.set_defaults(run=run_verify)
     for name, row in OPERATORS.items():
         add_operator(commands, name, row)

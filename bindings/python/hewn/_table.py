@@ -1,4 +1,5 @@
-"""What the operators' functions share."""
+"""What the generated functions of the operators share: their error, the types of their arguments
+and the rows of the operator table."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ DType = Any
 
 
 class Error(ValueError):
-    """What hewn refuses. The message names the argument and the rule."""
+    """A call that hewn refuses. The message names the argument and the rule; `status`, a member of
+    hewn.Status, is the kind of rule. The call has written nothing."""
 
     status: Status
 

@@ -1,4 +1,5 @@
-"""Kernels against NumPy, on this machine."""
+"""Compares the kernels with NumPy on this machine: hewn.verify(). FORMULAS has the operators'
+formulas, written with NumPy."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ f32 = numpy.float32
 
 
 class Verified(NamedTuple):
-    """A kernel, and how many of its results' elements were other than NumPy's."""
+    """A kernel, the number of elements that it computed, and how many of them were wrong: differed
+    in a bit from NumPy's."""
 
     variant: str
     elements: int
@@ -103,21 +105,22 @@ FORMULAS: dict[str, Callable[..., Any]] = {
 
 
 def reference(operator: str, inputs: list[Any]) -> Any:
-    """What the operator's formula gives, by NumPy; a tuple of several outputs. Zero points must be
-    arrays. The last input of dynamic_quantize_linear is the output's type; that of
-    dequantize_linear may be."""
+    """The operator's result by its formula, computed by NumPy; a tuple if there are several outputs.
+    Zero points must be arrays. The last of the inputs of dynamic_quantize_linear is the output's
+    type, and for dequantize_linear it may be."""
     with numpy.errstate(all="ignore"):
         result = FORMULAS[operator](*inputs)
     return result if isinstance(result, tuple) else numpy.asarray(result)
 
 
 def is_float(dtype: Any) -> bool:
-    """bfloat16, which NumPy calls void, too."""
+    """Whether it is a type of floating-point numbers, including bfloat16, whose kind NumPy calls
+    void."""
     return numpy.dtype(dtype).kind == "f" or str(dtype) == "bfloat16"
 
 
 def same_bits(a: Values, b: Values) -> NDArray[numpy.bool_]:
-    """Elementwise; any NaN is any NaN."""
+    """Which elements have the same bits. Any NaN equals any other."""
     bits = f"u{a.itemsize}"
     equal: NDArray[numpy.bool_] = a.view(bits) == b.view(bits)
     return equal | (numpy.isnan(a) & numpy.isnan(b)) if is_float(a.dtype) else equal
@@ -154,7 +157,7 @@ def _inputs(
 
 
 def _types(operator: str, signature: str) -> list[str]:
-    """Those of the operator's tensors, for a kernel's signature."""
+    """The types of the operator's tensors, for the signature of a kernel."""
     row, words = OPERATORS[operator], signature.split("_")
     types = ["" for _ in row.names]
     for tensor, word in zip(row.signature, words):
@@ -170,16 +173,21 @@ def _types(operator: str, signature: str) -> list[str]:
 
 
 def _compared(variant: str, got: Any, expected: Any) -> Verified:
-    """Arrays, or tuples of them."""
+    """Counts the differing elements. Both arguments are arrays, or tuples of arrays."""
     arrays, due = (x if isinstance(x, tuple) else (x,) for x in (got, expected))
     wrong = sum(int((~same_bits(a, b)).sum()) for a, b in zip(arrays, due))
     return Verified(variant, sum(array.size for array in arrays), wrong)
 
 
 def verify(pattern: str = "", seed: int = 1) -> list[Verified]:
-    """Runs each kernel for the CPU that can run here and whose name has `pattern`, and counts the
-    elements that differ in a bit from NumPy's. Kernels of bfloat16 are left out where the package
-    ml_dtypes, which makes a type of it for NumPy, is not installed."""
+    """Checks the kernels for the CPU that can run on this machine: runs each on random and special
+    values and counts the elements that differ in a bit from NumPy's. Any NaN equals any other.
+
+    pattern: only kernels with this text in their name, such as "add_f32".
+    seed: of the random values; the same seed gives the same values.
+
+    Kernels of bfloat16 are left out if the package ml_dtypes, which gives NumPy that type, is not
+    installed. Raises hewn.Error if no kernel that can run here has the pattern."""
     has_bfloat16 = importlib.util.find_spec("ml_dtypes") is not None
     if has_bfloat16:
         importlib.import_module("ml_dtypes")

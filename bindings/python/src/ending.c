@@ -1,6 +1,6 @@
 #include "ending.h"
 
-#if defined(_WIN32) /* ends a thread without unwinding it */
+#if defined(_WIN32) /* Windows ends a thread without unwinding its stack */
 #define WAIT_IF_ENDED
 #define END_WAIT
 #else

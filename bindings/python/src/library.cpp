@@ -25,10 +25,11 @@ int as_threads(nb::handle threads) {
     return int(value);
 }
 
-// HEWN_VARIANT holds at each call, so that it is a part of what was compiled.
+// The variant to force: the argument, or else HEWN_VARIANT. The environment variable is read at
+// each call, because it may change; the key of the cache includes it.
 std::string as_variant(nb::handle variant) {
     if (!variant.is_none()) return text_argument(variant, "variant");
-#if defined(_WIN32)  // Python's C library is another, and ours has an older copy of the environment
+#if defined(_WIN32)  // getenv() of this module's C library would not see changes made by Python
     char environment[256];
     const DWORD length = GetEnvironmentVariableA("HEWN_VARIANT", environment, sizeof environment);
     return {environment, length < sizeof environment ? length : 0};
@@ -38,7 +39,7 @@ std::string as_variant(nb::handle variant) {
 #endif
 }
 
-// The tensors' memory; constants have none.
+// The bindings of all tensors. Constants and absent tensors have no memory.
 struct Bindings {
     hewn_buffer_binding bindings[MAX_TENSORS];
     uint64_t bytes = 0;
@@ -57,7 +58,7 @@ struct Bindings {
     }
 };
 
-// Calls `run(&error)`, without the GIL if it takes long.
+// Calls run(&error), without the GIL if the tensors have many bytes. Throws Failure.
 template<class Run>
 void check(const Row &row, uint64_t bytes, Run &&run) {
     hewn_error error;
@@ -111,7 +112,7 @@ const Row &Library::row(int type) const {
 }
 
 void Library::raise(const Failure &failure) const {
-    // One line, whatever it quotes, as the library's own messages.
+    // The message is one line, as the library's own are, even if it quotes an argument.
     std::string line = failure.message;
     for (char &c : line) {
         if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) c = ' ';
@@ -160,7 +161,7 @@ Library::Cached Library::compiled(const Problem &problem, const std::string &var
     }
     auto op = std::make_shared<const hewn::Operator>(problem.compile(variant, threads, {}));
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (cache_.size() >= MOST_CACHED) cache_.clear();  // programs have few layouts
+    if (cache_.size() >= MOST_CACHED) cache_.clear();  // few programs have as many layouts
     return cache_.emplace(std::move(key), std::move(op)).first->second;
 }
 
@@ -199,6 +200,7 @@ int Library::clear(PyObject *self) {
 // ---- Operator ----
 
 namespace {
+// Which inputs are constants: numbers, lists and, with `arrays`, arrays of scales and zero points.
 std::vector<bool> constants_of(const Problem &problem, bool arrays) {
     std::vector<bool> constants;
     for (size_t i = 0; i < problem.row().output(); i++) {
@@ -238,7 +240,7 @@ Operator::Operator(nb::object library, int type, nb::tuple inputs, nb::tuple opt
     }
 }
 
-// Of the inputs that a call gives: arrays that are no constants.
+// The indices of the inputs that a call is given: arrays that are no constants.
 std::vector<size_t> Operator::free_inputs() const {
     std::vector<size_t> free;
     for (size_t i = 0; i < constants_.size(); i++) {
@@ -267,8 +269,8 @@ void Operator::take_all(Problem &problem, nb::args inputs, nb::handle out,
                         nb::object &result) const {
     const std::vector<size_t> free = free_inputs();
     if (inputs.size() != free.size())
-        refuse("inputs", std::to_string(inputs.size()) + " are given, and " +
-                             std::to_string(free.size()) + " are due");
+        refuse("inputs",
+               std::to_string(inputs.size()) + " given, expected " + std::to_string(free.size()));
     const Row &row = problem.row();
     for (size_t k = 0; k < free.size(); k++)
         take(problem, free[k], inputs[k], row.names[free[k]].c_str());
@@ -293,6 +295,7 @@ nb::object Operator::call(nb::args inputs, nb::handle out) const {
 // ---- BoundOperator ----
 
 namespace {
+// Arrays of sub-byte types are copied at each call, so they cannot be bound.
 void refuse_copies(const Problem &problem) {
     for (size_t i = 0; i < problem.row().count(); i++) {
         if (problem.tensor(i).is_copied())

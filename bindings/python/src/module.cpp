@@ -1,4 +1,4 @@
-// The extension module hewn._hewn: see hewn/_hewn.pyi.
+// The extension module hewn._hewn, which the package hewn is built on. hewn/_hewn.pyi declares it.
 #include <cstdlib>
 
 #include "library.h"
@@ -11,8 +11,8 @@ const char *kind_of(hewn_device_kind kind) {
     return names[kind];
 }
 
-// A library may have kernels for GPUs. The package gives every operator to the CPU: it makes no
-// device, so that none of those can run here, whatever drivers this machine has.
+// Whether variants for this kind of device can run. The library may have kernels for GPUs, but the
+// package opens no device: every operator runs on the CPU, whatever drivers this machine has.
 bool is_usable(hewn_device_kind kind) { return kind == HEWN_DEVICE_CPU; }
 constexpr const char *no_device = "GPU support in the Python package";
 
@@ -20,7 +20,7 @@ nb::list targets() {
     nb::list list;
     for (const hewn_target_info &t : hewn::targets()) {
         const bool usable = is_usable(t.device);
-        list.append(nb::make_tuple(t.name, t.rank, usable && t.supported,
+        list.append(nb::make_tuple(t.name, t.priority, usable && t.supported,
                                    usable ? t.missing : no_device, kind_of(t.device)));
     }
     return list;
@@ -53,15 +53,16 @@ NB_MODULE(_hewn, module) {
         {Py_tp_clear, reinterpret_cast<void *>(Library::clear)},
         {0, nullptr},
     };
-    // Daemon threads that wait for the end of the process keep what they use: only tests, which
-    // have none, are told.
+    // nanobind warns about objects that are left at the end. Daemon threads that wait for the end
+    // of the process keep their objects, so only tests, which have no such threads, ask for
+    // warnings.
     nb::set_leak_warnings(std::getenv("HEWN_PYTHON_LEAKS") != nullptr);
     const nb::module_ numpy = nb::module_::import_("numpy");
     nb::object array = numpy.attr("ndarray"), masked = numpy.attr("ma").attr("MaskedArray");
     know_numpy(array.release(), masked.release());
     nb::class_<Library>(module, "Library", nb::type_slots(collected))
         .def(nb::init<nb::dict, nb::object, nb::object>())
-        .def("call", &Library::call);  // neither names nor None: nanobind's quickest call
+        .def("call", &Library::call);  // no names, no None: nanobind then calls fastest
     nb::class_<Operator>(module, "Operator")
         .def(nb::init<nb::object, int, nb::tuple, nb::tuple, bool>())
         .def("__call__", &Operator::call, nb::arg("inputs"), any("out") = nb::none())

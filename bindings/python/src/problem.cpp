@@ -42,7 +42,7 @@ Problem::Problem(const Row &row, const Arguments &given) : row_(&row) {
 
 // ---- Types ----
 
-// float32 where it is among the types, else uint8.
+// The type to suggest to a user: float32 if it is among the types, else uint8.
 static hewn_data_type common_type(uint32_t types) {
     return types >> HEWN_DATA_TYPE_FLOAT32 & 1 ? HEWN_DATA_TYPE_FLOAT32 : HEWN_DATA_TYPE_UINT8;
 }
@@ -64,7 +64,7 @@ void Problem::take_arrays(const Arguments &given) {
     }
 }
 
-// How to convert an argument, in the words of its own framework; empty: they are not known.
+// Advice on how to convert an argument in its own framework. Empty if the framework is not known.
 static std::string conversion(nb::handle given, const char *name, hewn_data_type type) {
     if (attribute(given, "astype").is_valid())
         return std::string("; use ") + name + ".astype(np." + name_of(type) + ")";
@@ -73,8 +73,8 @@ static std::string conversion(nb::handle given, const char *name, hewn_data_type
     return "";
 }
 
-// Refuses arrays of types that their tensors never have, before the others' types follow from them:
-// the library would name those others.
+// Refuses arrays of types that their tensors can never have. This is done before the types of other
+// tensors follow from them: otherwise the library's message would name one of those.
 void Problem::refuse_other_types(const Arguments &given, hewn_data_type asked) const {
     for (size_t i = 0; i < row_->output(); i++) {
         const hewn_operator_tensor_info &tensor = row_->tensor(i);
@@ -98,7 +98,8 @@ void Problem::refuse_other_types(const Arguments &given, hewn_data_type asked) c
     }
 }
 
-// The type that a number gets: that of the tensor it is like, or the least of its own.
+// The type that a number gets: that of the tensor that it is like, or else the type with the lowest
+// number among those that it can have.
 hewn_data_type Problem::due(size_t i, hewn_data_type asked) const {
     const hewn_operator_tensor_info &tensor = row_->tensor(i);
     if (tensor.like < 0) {
@@ -111,8 +112,8 @@ hewn_data_type Problem::due(size_t i, hewn_data_type asked) const {
     return tensor.like_integers && is_integer(type) ? tensor.like_integers : type;
 }
 
-// The first tensor's type if it is quantized, which a zero point of its type tells; else ONNX's
-// default.
+// The output's type if no argument decides it: the first input's if that is quantized, that is if a
+// zero point has its type; otherwise ONNX's default.
 hewn_data_type Problem::default_output_type() const {
     for (size_t i = 0; i < row_->output(); i++) {
         const hewn_operator_tensor_info &tensor = row_->tensor(i);
@@ -121,7 +122,8 @@ hewn_data_type Problem::default_output_type() const {
     return HEWN_DATA_TYPE_UINT8;
 }
 
-// Where it follows from no tensor: the zero point's or the default.
+// The output's type: that of the tensor that it is like. If it is like none, it is the type that
+// was asked for, the type of the output's zero point, or the default.
 hewn_data_type Problem::output_type(hewn_data_type asked) const {
     const hewn_operator_tensor_info &output = row_->tensor(row_->output());
     if (output.like >= 0) {
@@ -186,7 +188,6 @@ void Problem::broadcast_data() {
     }
 }
 
-// An argument that counts something.
 int64_t as_index(nb::handle given, const char *name) {
     const nb::object whole =
         nb::steal(PyIndex_Check(given.ptr()) ? PyNumber_Index(given.ptr()) : nullptr);
@@ -196,7 +197,7 @@ int64_t as_index(nb::handle given, const char *name) {
     }
     int overflow = 0;
     const long long value = PyLong_AsLongLongAndOverflow(whole.ptr(), &overflow);
-    return overflow ? overflow * INT64_MAX : value;  // beyond what any limit allows
+    return overflow ? overflow * INT64_MAX : value;
 }
 
 void Problem::set_blocks(const Arguments &given) {
@@ -210,10 +211,10 @@ void Problem::set_blocks(const Arguments &given) {
     if (given.block_size.is_none()) return;
     block_ = as_index(given.block_size, "block_size");
     if (axis_ < 0) refuse("block_size", "needs an axis");
-    if (block_ < 1) refuse("block_size", std::to_string(block_) + ", at least 1 is due");
+    if (block_ < 1) refuse("block_size", std::to_string(block_) + ", expected at least 1");
 }
 
-// A value's word as Python has it: f16 is float16, bf16 bfloat16.
+// The Python name of an attribute's value: "float16" for "f16", "bfloat16" for "bf16".
 static std::string in_python(std::string word) {
     const size_t digits = word.find_first_of("0123456789");
     if (digits == word.npos || digits == 0 || word[digits - 1] != 'f') return word;
@@ -232,11 +233,11 @@ void Problem::set_attributes(const Arguments &given) {
         std::string due;
         for (; number < count && in_python(attribute.values[number]) != name; number++)
             due += (due.empty() ? "" : ", ") + in_python(attribute.values[number]);
-        if (number == count) refuse(attribute.name, "is " + name + "; one of " + due + " is due");
+        if (number == count) refuse(attribute.name, "is " + name + "; expected one of " + due);
     }
 }
 
-// By NumPy's rule.
+// Sets the tensor's strides so that it is broadcast to the shape by NumPy's rule.
 void Problem::broadcast(Tensor &tensor, const Shape &to, const char *name) {
     const Shape &from = tensor.shape;
     for (uint32_t k = 1; k <= from.rank; k++) {
@@ -253,7 +254,7 @@ void Problem::broadcast(Tensor &tensor, const Shape &to, const char *name) {
 void Problem::place_parameter(size_t i, const Shape &blocks) {
     Tensor &tensor = tensors_[i];
     if (row_->tensor(i).one_element && tensor.count() != 1)
-        refuse(name(i), "has " + std::to_string(tensor.count()) + " elements; one is due");
+        refuse(name(i), "has " + std::to_string(tensor.count()) + " elements, expected 1");
     if (tensor.count() == 1) return;
     if (axis_ >= 0 && tensor.shape.rank == 1) {
         if (tensor.shape.sizes[0] != blocks.sizes[axis_])
@@ -302,7 +303,7 @@ void Problem::describe_contiguous_output() {
     output.shape = shape_;
     int64_t stride = 1;
     for (uint32_t k = shape_.rank; k-- > 0;) {
-        output.own_strides[k] = shape_.sizes[k] > 1 ? stride : 1;  // as take_array has it
+        output.own_strides[k] = shape_.sizes[k] > 1 ? stride : 1;  // as take_array does
         stride *= shape_.sizes[k];
     }
     place_output();
@@ -340,7 +341,8 @@ hewn::Operator Problem::compile(const std::string &variant, int threads,
     }
 }
 
-// By memcpy() of sizes that are known, which is a tenth of what appending to a string takes.
+// Copies values of constant sizes by memcpy(), which takes a tenth of the time that appending to a
+// string takes.
 std::string Problem::key(int threads, const std::string &variant) const {
     char bytes[MAX_TENSORS * (sizeof(Tensor::type) + sizeof(Tensor::strides)) + sizeof(Shape) + 64];
     char *at = bytes;

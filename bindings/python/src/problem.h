@@ -1,4 +1,5 @@
-// A call as the operator's tensors: their types and how they lie, from what was given.
+// The tensors of one call. A Problem takes a call's arguments, decides the types of all tensors and
+// how they lie over the operator's sizes, and compiles the operator for them.
 #pragma once
 
 #include <hewn/hewn.hpp>
@@ -12,64 +13,70 @@ namespace hewn_python {
 
 constexpr size_t MAX_TENSORS = 12;
 
-// A row of the library's table, with Python's name for each tensor.
+// A row of the library's operator table, with Python's name for each tensor.
 struct Row {
     hewn::OperatorInfo info;
     std::vector<std::string> names;
-    std::vector<bool> mixed;  // whether a tensor may be the other one of float32 and float16
+    // Whether a tensor may be float16 although the tensor that it is like is float32, or vice
+    // versa.
+    std::vector<bool> mixed;
     size_t first_output = 0;
 
+    // The number of tensors.
     size_t count() const { return info.tensors.size(); }
-    // The output, of several the first; others behind it are one element each.
+    // The index of the first output. Outputs after it have one element each.
     size_t output() const { return first_output; }
     const hewn_operator_tensor_info &tensor(size_t i) const { return info.tensors[i]; }
     bool is_parameter(size_t i) const {
         return tensor(i).role == HEWN_TENSOR_ROLE_SCALE ||
                tensor(i).role == HEWN_TENSOR_ROLE_ZERO_POINT;
     }
-    // A message of the library's, with these names.
+    // A message of the library with Python's names instead of the tensors' names.
     std::string in_python(std::string message) const;
 };
 
-// What a function of the package was given; None: absent.
+// The arguments of a call. An absent one is None.
 struct Arguments {
-    // options: the others, in this order.
+    // `options` has all but the inputs, in the order of the members below.
     Arguments(const Row &row, nb::tuple inputs, nb::tuple options);
 
     nb::handle inputs[MAX_TENSORS];
     nb::handle axis, block_size, dtype, out, threads, variant;
-    nb::handle attributes;  // a tuple of them, in the operator's order
+    nb::handle attributes;  // a tuple, in the operator's order
 };
 
-// An argument that is an integer, within -INT64_MAX and INT64_MAX.
+// The value of an argument that must be an integer, limited to -INT64_MAX and INT64_MAX.
 int64_t as_index(nb::handle given, const char *name);
 
 class Problem {
 public:
+    // Throws Failure if the arguments do not fit.
     Problem(const Row &row, const Arguments &given);
 
     const Row &row() const { return *row_; }
     Tensor &tensor(size_t i) { return tensors_[i]; }
     const Tensor &tensor(size_t i) const { return tensors_[i]; }
     Tensor &output() { return tensors_[row_->output()]; }
-    // The output's.
+    // The shape of the first output.
     const Shape &shape() const { return shape_; }
+    // Whether there is an array for the first output already.
     bool has_output() const { return output_given_; }
     void take_output(nb::handle out);
     void take_other_output(size_t i, nb::handle array);
-    // One that no array was given for.
+    // Describes the first output as contiguous, without an array.
     void describe_contiguous_output();
+    // Compiles the operator. The inputs for which `constants` is true are given as constants.
     hewn::Operator compile(const std::string &variant, int threads,
                            const std::vector<bool> &constants) const;
-    // What an operator is compiled for, as bytes.
+    // All that compile() depends on, as bytes: the key of the cache.
     std::string key(int threads, const std::string &variant) const;
 
 private:
     const Row *row_;
     Tensor tensors_[MAX_TENSORS];
-    Shape shape_;        // of the output
+    Shape shape_;
     int axis_ = -1;      // -1: none
-    int64_t block_ = 0;  // 0: none
+    int64_t block_ = 0;  // the block size; 0: no blocks
     std::vector<int32_t> attributes_;
     bool output_given_ = false;
 

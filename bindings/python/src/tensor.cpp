@@ -38,7 +38,7 @@ Memory &Memory::operator=(Memory &&other) noexcept {
     array = std::move(other.array);
     wide = std::move(other.wide);
     converted = std::move(other.converted);
-    buffer = other.buffer;  // its arrays of sizes are the owner's
+    buffer = other.buffer;  // its arrays of sizes and strides belong to the owner
     has_buffer = std::exchange(other.has_buffer, false);
     return *this;
 }
@@ -49,14 +49,14 @@ bool is_list(nb::handle given) { return PyList_Check(given.ptr()) || PyTuple_Che
 // ---- Arrays ----
 
 namespace {
-nb::handle numpy_array, masked_array;  // types
+nb::handle numpy_array, masked_array;  // the types of arrays that know_numpy was given
 
 bool is_of(nb::handle given, nb::handle type) {
     return type.is_valid() &&
            PyObject_TypeCheck(given.ptr(), reinterpret_cast<PyTypeObject *>(type.ptr()));
 }
 
-// A method's result, for arguments by position.
+// Calls a method with arguments by position, and returns its result.
 nb::object call(nb::handle self, const char *method, std::initializer_list<nb::handle> given) {
     const nb::object bound = attribute(self, method);
     if (!bound.is_valid()) nb::raise_type_error("%s is no method", method);
@@ -68,7 +68,7 @@ nb::object call(nb::handle self, const char *method, std::initializer_list<nb::h
     return result;
 }
 
-// Why an argument is no array that can be read without a copy.
+// Why an argument cannot be used as an array, for a message.
 std::string reason(nb::handle given) {
     if (const nb::object dtype = attribute(given, "dtype"); dtype.is_valid())
         return "hewn cannot read " + text_of(dtype);
@@ -90,35 +90,36 @@ void set_rank(Tensor &tensor, size_t rank, const char *name) {
     tensor.shape.rank = uint32_t(rank);
 }
 
-// How to get an array that can be read.
+// Advice for a message: how to get an array that can be used.
 std::string copy_hint(const char *name, bool written) {
     if (written) return "; give another array";
     return std::string("; copy it: ") + name + ".copy()";
 }
 
-// A dimension. The stride of one element, or none, has no meaning, and NumPy's may be negative.
+// Sets a dimension. If the size is 0 or 1, the stride has no meaning, and NumPy's may be negative,
+// so it is set to 1.
 void set_size(Tensor &tensor, uint32_t i, int64_t size, int64_t stride, const char *name) {
     if (size < 0) refuse(name, "has the negative size " + std::to_string(size));
     tensor.shape.sizes[i] = size;
     tensor.own_strides[i] = size > 1 ? stride : 1;
 }
 
-// Strides in bytes, where an exporter gives none: those of C's order. ctypes and
-// multiprocessing give none although they were asked for them.
+// Computes strides in bytes for a buffer whose owner gave none. They are those of C's order. ctypes
+// and multiprocessing give none although they are asked for them.
 void set_strides_of_c(const Py_buffer &buffer, Py_ssize_t *strides) {
     Py_ssize_t stride = buffer.itemsize;
     for (int i = buffer.ndim; i-- > 0; stride *= buffer.shape[i]) strides[i] = stride;
 }
 
-// By the buffer protocol, which costs NumPy's arrays half of what DLPack does. False: the object
-// has no buffer of a type that hewn has.
+// Takes an array by the buffer protocol, which for NumPy's arrays takes half of the time that
+// DLPack takes. False if the object has no buffer, or none of a type that hewn has.
 bool borrow_buffer(Tensor &tensor, nb::handle given, const char *name, bool written) {
     Py_buffer &buffer = tensor.lent.buffer;
     if (!PyObject_CheckBuffer(given.ptr())) return false;
     if (PyObject_GetBuffer(given.ptr(), &buffer, PyBUF_RECORDS_RO)) {
         const nb::python_error error;
         if (!error.matches(PyExc_Exception)) throw error;
-        if (!attribute(given, "__dlpack__").is_valid())  // as of a closed map
+        if (!attribute(given, "__dlpack__").is_valid())  // such as a closed memory map
             refuse(name, reason(given) + ": " + text_of(error.value()));
         return false;
     }
@@ -147,28 +148,29 @@ bool borrow_buffer(Tensor &tensor, nb::handle given, const char *name, bool writ
     return true;
 }
 
-// NumPy's array of ml_dtypes' bfloat16, which has neither a buffer nor DLPack: as integers, in the
-// same memory.
+// Takes a NumPy array of ml_dtypes' bfloat16. It supports neither the buffer protocol nor DLPack,
+// so a view of it as integers is taken, which has the same memory.
 bool borrow_bfloat16(Tensor &tensor, nb::handle given, const char *name, bool written) {
     if (!is_of(given, numpy_array)) return false;
     const nb::object dtype = attribute(given, "dtype");
     if (!dtype.is_valid() || type_named(dtype) != HEWN_DATA_TYPE_BFLOAT16) return false;
     const nb::object bits = call(given, "view", {nb::str("uint16")});
     if (!borrow_buffer(tensor, bits, name, written) || tensor.type != HEWN_DATA_TYPE_UINT16)
-        refuse(name, reason(given));  // a subclass with a view of its own
+        refuse(name, reason(given));  // a subclass with another view()
     tensor.type = HEWN_DATA_TYPE_BFLOAT16;
     return true;
 }
 
-// PyTorch refuses to export a tensor that takes part in gradients; its reason does not name the way
-// out.
+// PyTorch does not export a tensor that requires a gradient. Its message does not say what to do,
+// so hewn's does.
 void refuse_gradient(nb::handle given, const char *name) {
     const nb::object requires_grad = attribute(given, "requires_grad");
     if (requires_grad.is(nb::bool_(true)))
         refuse(name, "requires a gradient, which hewn does not compute: use detach()");
 }
 
-// NumPy's array of a type of ml_dtypes that is narrow: it has neither a buffer nor DLPack.
+// Takes a NumPy array of a sub-byte type of ml_dtypes. It supports neither the buffer protocol nor
+// DLPack, and has a byte for each element, so its elements are copied and packed.
 bool copy_narrow(Tensor &tensor, nb::handle given, const char *name, bool written) {
     if (!is_of(given, numpy_array)) return false;
     const nb::object dtype = attribute(given, "dtype");
@@ -181,7 +183,7 @@ bool copy_narrow(Tensor &tensor, nb::handle given, const char *name, bool writte
         call(given, "astype", {nb::str(name_of(in_memory(type)).c_str()), nb::str("C")});
     const bool is_borrowed = borrow_buffer(tensor, wide, name, /*written=*/true);
     if (!is_borrowed || tensor.type != in_memory(type) ||
-        !PyBuffer_IsContiguous(&tensor.lent.buffer, 'C'))  // a subclass with an astype of its own
+        !PyBuffer_IsContiguous(&tensor.lent.buffer, 'C'))  // a subclass with another astype()
         refuse(name, reason(given));
     tensor.lent.wide = std::move(wide);
     tensor.type = type;
@@ -189,9 +191,9 @@ bool copy_narrow(Tensor &tensor, nb::handle given, const char *name, bool writte
     return true;
 }
 
-// What an object's __dlpack__ gives. Only a versioned capsule says whether its memory may be
-// written: it is asked for first where hewn will write, and else second, as frameworks take longer
-// to make one.
+// Calls an object's __dlpack__, and returns the capsule. Only a versioned capsule says whether its
+// memory may be written, but frameworks take longer to make one. So if hewn will write, a versioned
+// capsule is asked for first, and otherwise second.
 nb::object export_dlpack(const nb::object &method, bool written) {
     const nb::object version = nb::make_tuple(1, 0), names = nb::make_tuple("max_version");
     const auto call = [&](bool versioned) {
@@ -221,8 +223,8 @@ nb::object capsule_of(nb::handle given, const char *name, bool written) {
     }
 }
 
-// The first members of DLPack's DLManagedTensorVersioned. The layout after `minor` depends on the
-// major version.
+// The first members of DLPack's DLManagedTensorVersioned. The members after `minor` are those of
+// major version 1.
 struct VersionedHead {
     uint32_t major, minor;
     void *manager, *deleter;
@@ -267,7 +269,7 @@ void borrow_dlpack(Tensor &tensor, nb::handle given, const char *name, bool writ
         set_size(tensor, i, int64_t(array.shape(i)), array.stride(i), name);
 }
 
-// The elements from the first to the last, both counted; 0: there are none.
+// The number of elements from the first to the last in memory. 0 if there are none.
 int64_t span_of(const Tensor &tensor, const char *name) {
     const Shape &shape = tensor.shape;
     for (uint32_t i = 0; i < shape.rank; i++) {
@@ -314,7 +316,7 @@ void take_array(Tensor &tensor, nb::handle given, const char *name, bool written
     tensor.bytes = uint64_t(span) * bytes_of(tensor.type);
 }
 
-// The first element in a byte's lowest bits, as hewn.h has it.
+// The first element is in the lowest bits of a byte, as hewn.h says.
 void Tensor::pack(const unsigned char *from) {
     const unsigned bits = bits_of(type), in_a_byte = 8 / bits, mask = (1u << bits) - 1;
     const size_t count = size_t(this->count());
@@ -329,7 +331,7 @@ void Tensor::pack(const unsigned char *from) {
 void Tensor::give(nb::handle array) const {
     if (!is_copied()) return;
     const unsigned bits = bits_of(type), in_a_byte = 8 / bits, mask = (1u << bits) - 1;
-    // In a byte the upper bits of a signed type repeat its sign.
+    // In an array of ml_dtypes, the upper bits of a signed element repeat its sign.
     const unsigned sign = is_signed(type) ? 1u << (bits - 1) : 0;
     unsigned char *const to = static_cast<unsigned char *>(lent.buffer.buf);
     const size_t count = size_t(this->count());
@@ -343,7 +345,7 @@ void Tensor::give(nb::handle array) const {
 // ---- Numbers ----
 
 namespace {
-// Python refuses to write integers of some thousand digits.
+// The number as text for a message. Python refuses to convert integers of some thousand digits.
 std::string written(nb::handle given) {
     try {
         return text_of(given);
@@ -355,8 +357,8 @@ std::string written(nb::handle given) {
 
 std::string no_number(nb::handle given) { return "is no number (" + text_of(given.type()) + ")"; }
 
-// Each writes a double as the type, rounded once. Returns 0 if it has become 0, infinity if it is
-// beyond the type, else another number.
+// Each of these functions writes a double as the type, rounded once. It returns 0 if the value has
+// become 0, infinity if it is too large for the type, and another number otherwise.
 double put_float32(unsigned char *to, double value) {
     const float rounded = float(value);
     std::memcpy(to, &rounded, sizeof(rounded));
@@ -378,7 +380,8 @@ double put_bfloat16(unsigned char *to, double value) {
     float nearest = float(value);
     uint32_t bits;
     std::memcpy(&bits, &nearest, sizeof bits);
-    // f32 rounded to odd: where something was cut off its last bit is 1, so bf16 is rounded once.
+    // Rounds to f32 "to odd" first: the last bit is 1 if any bits were cut off. So the second step
+    // sees that the value is not a tie, and the result is as if it was rounded once.
     if (std::isfinite(value) && double(nearest) != value && !(bits & 1))
         bits = std::fabs(double(nearest)) > std::fabs(value) ? bits - 1 : bits | 1;
     if (!std::isnan(value)) bits += 0x7fff + (bits >> 16 & 1);
@@ -388,11 +391,11 @@ double put_bfloat16(unsigned char *to, double value) {
     return nearest;
 }
 
-// Writes a number as the type. Returns the rule that it breaks; empty: none.
+// Writes a number as the float type. Returns the rule that it breaks, or an empty text.
 std::string put_float(unsigned char *to, nb::handle given, hewn_data_type type, bool is_scale) {
     double value = PyFloat_AsDouble(given.ptr());
     if (PyErr_Occurred()) {
-        const bool beyond = PyErr_ExceptionMatches(PyExc_OverflowError);  // an int
+        const bool beyond = PyErr_ExceptionMatches(PyExc_OverflowError);  // a very large int
         forget_conversion_error();
         if (!beyond) return no_number(given);
         value = std::numeric_limits<double>::max();
@@ -439,7 +442,7 @@ std::string put_integer(unsigned char *to, nb::handle given, hewn_data_type type
         PyErr_Clear();
     }
     if (!fits) return written(given) + " is no " + name_of(type);
-    std::memcpy(to, &bytes, bytes_of(type));  // little-endian, as every machine that hewn runs on
+    std::memcpy(to, &bytes, bytes_of(type));  // all of hewn's machines are little-endian
     return "";
 }
 
@@ -448,7 +451,7 @@ std::string put_number(unsigned char *to, nb::handle given, hewn_data_type type,
     return put_float(to, given, type, is_scale);
 }
 
-// Lists of lists of numbers.
+// Reads a list of numbers, or lists of lists of numbers.
 class List {
 public:
     List(Tensor &tensor, const char *name, bool is_scale)
@@ -470,17 +473,20 @@ private:
     Tensor &tensor_;
     const char *name_;
     bool is_scale_;
-    int64_t at_[MAX_RANK];  // where in the lists it reads
+    // The indices of the item that is read.
+    int64_t at_[MAX_RANK];
+    // Where the next number is written.
     unsigned char *next_ = nullptr;
 
-    // The items as they are now: converting one may call Python, which may change the list.
+    // A tuple of the list's present items. Converting an item may call Python code, which may
+    // change the list.
     static nb::object items_of(nb::handle list) {
         nb::object items = nb::steal(PySequence_Tuple(list.ptr()));
         if (!items.is_valid()) throw nb::python_error();
         return items;
     }
 
-    // That of the first items; read() checks that all others' is the same.
+    // Sets the shape to that of the first items. read() checks that all others have the same.
     void set_shape(nb::handle given) {
         Shape &shape = tensor_.shape;
         nb::object first = nb::borrow(given);
@@ -493,11 +499,11 @@ private:
             if (!count) break;
             first = nb::borrow(PyTuple_GetItem(items.ptr(), 0));
         }
-        // The same list may be an item many times, so that few lists have more numbers than there
-        // is memory.
+        // A list may contain the same list many times, so even a few lists may have more numbers
+        // than memory can hold.
         int64_t stride = 1, bytes = bytes_of(tensor_.type);
         for (uint32_t i = shape.rank; i-- > 0;) {
-            tensor_.own_strides[i] = shape.sizes[i] > 1 ? stride : 1;  // as take_array has it
+            tensor_.own_strides[i] = shape.sizes[i] > 1 ? stride : 1;  // as take_array does
             if (__builtin_mul_overflow(bytes, shape.sizes[i], &bytes))
                 refuse(name_, "has more than 2^63 bytes", HEWN_STATUS_OUT_OF_MEMORY);
             stride *= shape.sizes[i];

@@ -1,5 +1,6 @@
-// An argument as a tensor: an array of any framework, without a copy, or Python's numbers, which
-// are converted.
+// Arguments of a call as tensors. An argument is an array of any framework, whose memory is used
+// without a copy (by the buffer protocol or by DLPack), or it is Python's numbers, which are
+// converted.
 #pragma once
 
 #include <memory>
@@ -12,18 +13,21 @@ constexpr uint32_t MAX_RANK = HEWN_DIMENSION_COUNT_MAX;
 
 struct Shape {
     uint32_t rank = 0;
-    int64_t sizes[MAX_RANK];  // up to the rank, as all arrays here: most have few dimensions
+    // Only the first `rank` elements are set. That is so for all such arrays here, because most
+    // tensors have few dimensions.
+    int64_t sizes[MAX_RANK];
 
     // "[2, 3]"
     std::string text() const;
     bool operator==(const Shape &other) const;
 };
 
-// A list of numbers has a shape as an array, and its type follows from the other tensors' as a
-// number's.
+// What an argument is. A list of numbers has a shape as an array does, but its type follows from
+// those of the other tensors, as that of a number does.
 enum class Kind { absent, array, number, list };
 
-// Memory that an array's owner lends: by the buffer protocol, or by DLPack.
+// The memory of an array or a list, which is kept until this object is destroyed. An array's owner
+// lends it by the buffer protocol or by DLPack.
 class Memory {
 public:
     Memory() = default;
@@ -31,58 +35,72 @@ public:
     Memory &operator=(Memory &&other) noexcept;
     ~Memory() { give_back(); }
 
-    Array array;                                 // DLPack's
-    nb::object wide;                             // a copy, a byte an element, of a narrow array
-    std::unique_ptr<unsigned char[]> converted;  // the elements of a list or of a narrow array
-    Py_buffer buffer;                            // with an owner alone
+    // The array that was lent by DLPack.
+    Array array;
+    // For an array of a sub-byte type: a copy of it with one byte for each element.
+    nb::object wide;
+    // The elements of a list, or the packed elements of an array of a sub-byte type.
+    std::unique_ptr<unsigned char[]> converted;
+    // The buffer that was lent by the buffer protocol, if has_buffer.
+    Py_buffer buffer;
     bool has_buffer = false;
 
-    void give_back();  // the buffer
+    // Gives the buffer back.
+    void give_back();
 };
 
+// The description of a tensor.
 struct TensorLayout {
     Kind kind = Kind::absent;
     hewn_data_type type = HEWN_DATA_TYPE_UNKNOWN;
-    uint64_t bytes = 0;  // from the first element to the end of the last
-    Shape shape;         // the array's own, as are its strides; all in elements
+    // From the first element to the end of the last.
+    uint64_t bytes = 0;
+    // The array's own shape and strides, in elements.
+    Shape shape;
     int64_t own_strides[MAX_RANK];
-    int64_t strides[MAX_RANK];  // over the operator's sizes
+    // The strides over the operator's sizes, in elements.
+    int64_t strides[MAX_RANK];
+    // The value of a number, in its type.
     alignas(8) unsigned char number[8] = {};
 };
 
 struct Tensor : TensorLayout {
     Tensor() = default;
-    // A copy is of the description: it has no memory.
+    // Copies only the description: the copy has no memory.
     Tensor(const Tensor &other) : TensorLayout(other) {}
     Tensor &operator=(Tensor &&other) = default;
 
     Memory lent;
-    void *address = nullptr;  // of an array's or a list's first element, as the library has it
+    // The address of the first element of an array or a list, for the library.
+    void *address = nullptr;
 
     bool is_present() const { return kind != Kind::absent; }
     void *memory() { return kind == Kind::number ? number : address; }
-    // Elements of its own.
+    // The number of elements of its own shape.
     int64_t count() const;
+    // Whether the elements are copied at each call, because the type is a sub-byte type.
     bool is_copied() const { return lent.wide.is_valid(); }
-    // Of a narrow type, whose elements lie a byte each at `from`, in C's order: packs them.
+    // Packs the elements of a sub-byte type. At `from` each has a byte, in C's order.
     void pack(const unsigned char *from);
-    // What was computed, into the array that was given.
+    // Copies the results back to the array, if the elements are copied. Otherwise they are there.
     void give(nb::handle array) const;
 };
 
-// NumPy's types, for as long as the process: of its arrays, and of those with masks, which are
-// refused, as hewn does not know masks.
+// Tells this module NumPy's types of arrays and of masked arrays, which it keeps until the process
+// ends. Masked arrays are refused, because hewn has no masks.
 void know_numpy(nb::handle array, nb::handle masked);
 
-// Whether an argument is a number of Python's, or a list or tuple. Its type follows from the other
-// tensors'.
+// Whether an argument is one of Python's numbers, or a list or tuple. The type of such an argument
+// follows from the other tensors.
 bool is_number(nb::handle given);
 bool is_list(nb::handle given);
-// The array that an argument is.
+// Takes an argument that is an array. `written` says that hewn will write to it. Throws Failure if
+// the argument is no array or cannot be used.
 void take_array(Tensor &tensor, nb::handle given, const char *name, bool written = false);
-// Converts a number, or the numbers in a list or in lists of lists, to the type. Refuses what the
-// type does not have; of a scale also 0, infinity and NaN. These are defined, and an array may have
-// them, but a number that is written in a program and becomes one is nearly always a mistake.
+// Takes a number, or the numbers in a list or in lists of lists, and converts them to the type.
+// Throws Failure if the type cannot hold a number or, for a scale, if it becomes 0, infinity or
+// NaN. Such scales are defined, and an array may have them. But a number in a program that becomes
+// such a scale is nearly always a mistake.
 void take_numbers(Tensor &tensor, nb::handle given, hewn_data_type type, const char *name,
                   bool is_scale);
 

@@ -79,7 +79,8 @@ void forget_conversion_error() {
     throw nb::python_error();
 }
 
-// numpy.dtype has a name, numpy.uint8 a __name__; torch.uint8 prints as it is written.
+// numpy.dtype has the attribute `name`, numpy.uint8 has `__name__`, and str(torch.uint8) is
+// "torch.uint8".
 std::string name_asked(nb::handle dtype) {
     if (PyUnicode_Check(dtype.ptr())) return text_of(dtype);
     for (const char *naming : {"name", "__name__"}) {
@@ -107,7 +108,8 @@ bool is_integer(hewn_data_type type) {
 }
 bool is_signed(hewn_data_type type) { return row_of(type).code != Code::UInt; }
 
-// DLPack's types of less than 8 bits are packed.
+// Types of less than 8 bits are not taken from DLPack, which packs their elements: this module
+// expects a byte for each element.
 hewn_data_type type_of(nb::dlpack::dtype dtype) {
     if (dtype.bits < 8) return HEWN_DATA_TYPE_UNKNOWN;
     for (const Row &row : rows) {
@@ -117,7 +119,8 @@ hewn_data_type type_of(nb::dlpack::dtype dtype) {
     return HEWN_DATA_TYPE_UNKNOWN;
 }
 
-// struct's letters, in this machine's order. What they say beside the kind is the element's bytes.
+// The format has a letter of Python's module `struct`, in this machine's byte order. It decides the
+// kind of the type; `bytes` decides its size.
 hewn_data_type type_of(const char *format, Py_ssize_t bytes) {
     if (!format) format = "B";
     if (*format == '@' || *format == '=' || *format == '<') format++;

@@ -1,4 +1,5 @@
-// Data types by their names in Python ("float32") and in DLPack.
+// Data types by their names in Python ("float32"), in DLPack and in the buffer protocol. Also here:
+// Failure, the exception of this module, and a few functions that ask Python objects for facts.
 #pragma once
 
 #include <hewn/hewn.h>
@@ -12,7 +13,8 @@ namespace hewn_python {
 namespace nb = nanobind;
 using Array = nb::ndarray<nb::ro>;
 
-// Raised as hewn.Error. The message names the tensor or the argument, and the rule.
+// An error that becomes a hewn.Error in Python. The message names the tensor or the argument, and
+// the rule that it breaks.
 struct Failure {
     hewn_status status;
     std::string message;
@@ -22,37 +24,39 @@ struct Failure {
     throw Failure{status, what + ": " + rule};
 }
 
-// An object's attribute; no object: it has none.
+// An object's attribute. The result is not valid if the object does not have it.
 nb::object attribute(nb::handle object, const char *name);
-// str() of an object; what UTF-8 does not have is escaped.
+// str() of an object, in UTF-8. Surrogates are escaped.
 std::string text_of(nb::handle object);
-// An argument that is a str, without NUL.
+// The value of an argument that must be a str without NUL.
 std::string text_argument(nb::handle given, const char *name);
-// Forgets an exception that says that something is no number; others are the caller's.
+// Clears Python's exception if it says that something is not a number. Throws it otherwise.
 void forget_conversion_error();
 
-// Whether arrays have the type.
+// Whether there is a data type with that number.
 bool has_name(hewn_data_type type);
 // "float32"
 std::string name_of(hewn_data_type type);
 unsigned bits_of(hewn_data_type type);
-// Whether it has less than 8 bits. Arrays of ml_dtypes have a byte for each of its elements.
+// Whether it is a sub-byte type. Arrays of ml_dtypes have a byte for each of its elements.
 bool is_narrow(hewn_data_type type);
-// The type of an array's element in memory, and its bytes.
+// The type of an element in an array's memory, and its size in bytes: int8 or uint8 for sub-byte
+// types.
 hewn_data_type in_memory(hewn_data_type type);
 unsigned bytes_of(hewn_data_type type);
 bool is_integer(hewn_data_type type);
 bool is_signed(hewn_data_type type);
-// Of an array's elements; UNKNOWN: hewn has no such type.
+// The type of an array's elements by DLPack. UNKNOWN if hewn does not have it.
 hewn_data_type type_of(nb::dlpack::dtype dtype);
-// The same, for a buffer's format and the bytes of an element.
+// The same by a buffer's format and the bytes of an element.
 hewn_data_type type_of(const char *format, Py_ssize_t bytes);
-// The name of what is given as a type: "float16" for that word, NumPy's class or a framework's.
+// The name of a type that is given as a word, as a class of NumPy's or as a type of a framework:
+// "float16".
 std::string name_asked(nb::handle dtype);
-// What a `dtype` argument means: a name, or a type of NumPy's or of another framework. None is
-// UNKNOWN.
+// The type that an argument `dtype` names. UNKNOWN for None. Throws Failure if hewn does not have
+// it.
 hewn_data_type type_asked(nb::handle dtype);
-// The same; UNKNOWN where hewn has no such type.
+// The same for a type that is not None. UNKNOWN if hewn does not have it.
 hewn_data_type type_named(nb::handle dtype);
 
 }  // namespace hewn_python

@@ -145,7 +145,7 @@ REFUSED = [
     (quantize(axis=-4), "axis: -4, and x has 3 dimensions"),
     (quantize(axis=1.5), "axis: is no integer"),
     (quantize(block_size=2), "block_size: needs an axis"),
-    (quantize(axis=1, block_size=0), "block_size: 0, at least 1 is due"),
+    (quantize(axis=1, block_size=0), "block_size: 0, expected at least 1"),
     (
         quantize(scale=np.ones((2, 3, 4), "f4"), axis=2, block_size=2),
         "cannot be broadcast to [2, 3, 2]; with block_size the axis counts blocks",

@@ -7,14 +7,16 @@ android {
         minSdk = 21
         ndk { abiFilters += listOf("arm64-v8a", "x86_64") }
         externalNativeBuild {
-            cmake { arguments += "-DANDROID_SUPPORT_FLEXIBLE_PAGE_SIZES=ON" }  // pages of 16 KiB
+            // Some devices have memory pages of 16 KiB.
+            cmake { arguments += "-DANDROID_SUPPORT_FLEXIBLE_PAGE_SIZES=ON" }
         }
     }
-    buildFeatures { prefab = true }  // CMake finds what the AAR holds
+    buildFeatures { prefab = true }  // lets CMake find the libraries in the AAR
     externalNativeBuild { cmake { path = file("src/main/cpp/CMakeLists.txt") } }
 }
 
 dependencies {
     implementation(files("libs/hewn-0.2.0.aar"))
-    // With the AAR and its .pom in a Maven repository of yours: implementation("invalid.hewn:hewn:0.2.0")
+    // If the AAR and its .pom are in a Maven repository of yours, write instead:
+    // implementation("invalid.hewn:hewn:0.2.0")
 }

@@ -1,6 +1,6 @@
-# Runs a port as vcpkg would, with stand-ins for those of its functions that the port calls:
+# Runs a port as vcpkg would, with stand-ins for the functions of vcpkg that the port calls:
 #     cmake -DPORT=<folder> -DDIST=<folder> -DWORK=<folder> -DLINKAGE=static|dynamic -P vcpkg.cmake
-# The triplet is x64-linux's.
+# The triplet is x64-linux.
 set(VCPKG_CMAKE_SYSTEM_NAME Linux)
 set(VCPKG_TARGET_ARCHITECTURE x64)
 set(VCPKG_TARGET_IS_LINUX ON)
@@ -26,7 +26,7 @@ function(vcpkg_extract_source_archive variable)
     set(${variable} ${top} PARENT_SCOPE)
 endfunction()
 
-# vcpkg moves the package's CMake files and rewrites their paths; here they stay.
+# vcpkg moves the package's CMake files and rewrites their paths. Here they stay where they are.
 function(vcpkg_cmake_config_fixup)
     cmake_parse_arguments(PARSE_ARGV 0 config "" "CONFIG_PATH;PACKAGE_NAME" "")
     set(name ${config_PACKAGE_NAME}Config.cmake)  # the port's name is not CMake's

@@ -1,5 +1,5 @@
-# The release archive of the triplet's system: no port has the version of Halide that compiles the
-# kernels.
+# Installs the release archive for the triplet's system. The port does not build from source,
+# because vcpkg does not have the version of Halide that compiles the kernels.
 include(${CMAKE_CURRENT_LIST_DIR}/archives.cmake)
 set(system_of_Windows windows)
 set(system_of_Darwin macos)
@@ -9,7 +9,7 @@ set(arch_of_x64 x86_64)
 set(arch_of_arm64 arm64)
 set(name ${VCPKG_CMAKE_SYSTEM_NAME})
 if(NOT name)
-    set(name Windows)  # as vcpkg's triplets have it
+    set(name Windows)  # vcpkg's triplets for Windows name no system
 endif()
 set(system ${system_of_${name}}-${arch_of_${VCPKG_TARGET_ARCHITECTURE}})
 if(NOT archive_${system})
@@ -33,7 +33,7 @@ endif()
 if(unwanted)
     file(REMOVE ${unwanted})
 endif()
-# One variant serves Debug too: the library's boundary is C.
+# The release build also serves Debug, because the library's interface is C.
 set(VCPKG_BUILD_TYPE release)
 set(VCPKG_POLICY_MISMATCHED_NUMBER_OF_BINARIES enabled)
 vcpkg_cmake_config_fixup(PACKAGE_NAME hewn CONFIG_PATH lib/cmake/hewn)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# components_test.sh BUILD WORK CMAKE: the components' files together are those of the whole
-# installation, and no file is in two components.
+# Checks that the components together have all files of the whole installation, and that no file is
+# in two components: components_test.sh BUILD WORK CMAKE
 set -euo pipefail
 build=$1 work=$2 cmake=$3
 files() { (cd "$1" && find . -type f -o -type l) | sort; }

@@ -1,5 +1,5 @@
-/* What a program links by hewn_link_kernels: its variants, its targets, and what it is told of
- * kernels that were left out. Prints one line for each. */
+/* Prints what a program links by hewn_link_kernels, one line for each: its variants, its targets,
+ * and the messages for kernels that were left out. */
 #include <hewn/hewn.h>
 
 #include <stdio.h>

@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# package_test.sh SOURCE BUILD WORK CMAKE LIBDIR: installs BUILD below WORK, moves the installation,
-# and uses it as a stranger would: find_package in C++ and C, shared and static, pkg-config,
-# versions that must be refused. CC, CXX and their flags as in BUILD. LIBDIR is the libraries'
-# folder in the installation.
+# Installs BUILD below WORK, moves the installation, and uses it as a stranger would: find_package
+# in C++ and C, shared and static, pkg-config, and versions that must be refused.
+#
+#     package_test.sh SOURCE BUILD WORK CMAKE LIBDIR
+#
+# CC, CXX and their flags are as in BUILD. LIBDIR is the libraries' folder in the installation.
 set -euo pipefail
 source=$1 build=$2 work=$3 cmake=$4 lib=$5
 prefix=$work/moved/prefix
@@ -15,8 +17,8 @@ fail() {
     exit 1
 }
 
-# expect NAME LINES PROGRAM: the program's output begins with these lines and ends with the name of
-# a variant.
+# expect NAME LINES PROGRAM: checks that the program's output begins with these lines and ends with
+# the name of a variant.
 expect() {
     local output
     output=$("$3") || fail "$1: exit status $?"
@@ -32,7 +34,7 @@ configure() {
 
 rm -rf "$work"
 mkdir -p "$work/moved"
-# By components, so that nothing is installed that was not built.
+# The components are installed one by one, so that nothing is installed that was not built.
 for component in hewn_Runtime hewn_Development hewn_Tool; do
     "$cmake" --install "$build" --prefix "$work/prefix" --component $component \
         >>"$work/install.log" ||
@@ -50,8 +52,8 @@ mv "$work/prefix" "$prefix"
 
 # ---- The README shows the example as it is.
 awk '/^```cpp$/ { inside = 1; next } inside && /^```$/ { exit } inside' "$source/README.md" |
-    cmp - "$source/examples/add/main.cpp" ||
-    fail "README.md and examples/add/main.cpp differ"
+    cmp - "$source/examples/quantize/main.cpp" ||
+    fail "README.md and examples/quantize/main.cpp differ"
 
 # ---- What is installed.
 for file in include/hewn/hewn.h include/hewn/hewn.hpp "$lib/libhewn.a" \
@@ -81,17 +83,21 @@ echo "passed: installed files"
 # ---- CMake: both languages, both libraries.
 add='11 22 33 44 (add_f32__' quantize=$'0 100 113 132\n164 228 255 255\nquantize_linear_f32_u8__'
 for library in hewn::hewn hewn::hewn_static; do
-    for example in add c_quantize; do
+    for example in add quantize c_quantize; do
         folder=$example-${library#hewn::}
         { configure "$example" "$folder" -DHEWN_LIBRARY=$library &&
             "$cmake" --build "$work/$folder" >>"$work/$folder.log"; } ||
             fail "$example with $library does not build: $(tail -20 "$work/$folder.log")"
     done
     expect "examples/add with $library" "$add" "$work/add-${library#hewn::}/add"
+    both=$work/quantize-${library#hewn::}/quantize
+    expect "examples/quantize with $library" "$add" "$both"
+    [[ $("$both") == *$'\n54 98 142 186 (quantize_linear_f32_u8__'* ]] ||
+        fail "examples/quantize with $library printed: $("$both")"
     expect "examples/c_quantize with $library" "$quantize" \
         "$work/c_quantize-${library#hewn::}/c_quantize"
 done
-# ---- One program for every device; here the CPU, or a GPU where there is one.
+# ---- One program for every device. Here it uses the CPU, or a GPU where there is one.
 { configure best_device best_device && "$cmake" --build "$work/best_device" \
     >>"$work/best_device.log"; } ||
     fail "best_device does not build: $(tail -20 "$work/best_device.log")"
@@ -131,7 +137,7 @@ if readelf -d "$work/c_quantize-hewn_static/c_quantize" | grep 'NEEDED.*libstdc+
     fail "a C program needs libstdc++"
 fi
 
-# ---- A shared library that links hewn_static exports its own functions alone.
+# ---- A shared library that links hewn_static exports only its own functions.
 mkdir "$work/plugin"
 cat >"$work/plugin/CMakeLists.txt" <<'END'
 cmake_minimum_required(VERSION 3.16)
@@ -154,7 +160,7 @@ exported=$(nm -D --defined-only "$work/plugin/build/libplugin.so" | awk '{ print
     fail "a plugin exports also: $(grep -v -x plugin <<<"$exported" | head -5)"
 echo "passed: what a shared library with hewn_static exports"
 
-# ---- hewn_link_kernels: a program links the kernels that it names, and is told of the others.
+# ---- hewn_link_kernels: a program links the kernels that it names, and gets a message for others.
 mkdir "$work/few"
 cat >"$work/few/CMakeLists.txt" <<'END'
 cmake_minimum_required(VERSION 3.16)
@@ -188,7 +194,7 @@ cat >"$work/few/below/CMakeLists.txt" <<'END'
 set_source_files_properties(${tests}/package/linked.c PROPERTIES LANGUAGE ${LANGUAGE})
 add_executable(below ${tests}/package/linked.c)
 END
-# few LANGUAGE CALL: configures it, with one more call.
+# few LANGUAGE CALL: configures the project, with one more call.
 few() {
     "$cmake" -S "$work/few" -B "$work/few/$1" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" \
         -DHEWN_SOURCE="$source" -DLANGUAGE="$1" -DSEVERAL="$several" -DCALL="$2" \
@@ -232,7 +238,7 @@ for language in C CXX; do
 done
 exported=$(nm -D --defined-only "$work/few/C/libplugin.so" | awk '{ print $3 }')
 [[ $exported == main ]] || fail "a plugin exports also: $(grep -v -x main <<<"$exported" | head -5)"
-# Three CPU targets' kernels and all else that a program needs.
+# The kernels of three CPU targets, and all else that a program needs.
 if [[ $CFLAGS != *-fsanitize* ]]; then
     strip -o "$work/stripped" "$work/few/C/linked"
     bytes=$(stat -c %s "$work/stripped")
@@ -261,8 +267,8 @@ few_refused "TARGETS: 'x87' is not cpu, gpu or one of the targets of this hewn: 
     "hewn_link_kernels(more add TARGETS x87)"
 echo "passed: what hewn_link_kernels refuses"
 
-# ---- A distribution may leave one library out: the other is found, the one that is asked for is
-# missed.
+# ---- A distribution may leave one library out. The other one is found, and a message says so if
+# the missing one is asked for.
 components() {  # WANTED EXPECTED
     "$cmake" -S "$work/components" -B "$work/components/build" -G Ninja --fresh \
         -DCMAKE_PREFIX_PATH="$work/one" -DWANTED="$1" -DEXPECTED="$2" \
@@ -278,7 +284,7 @@ find_package(hewn CONFIG QUIET COMPONENTS ${WANTED})
 if(NOT "${hewn_FOUND}" STREQUAL EXPECTED)
     message(FATAL_ERROR "hewn ${WANTED}: found is ${hewn_FOUND}, not ${EXPECTED}")
 endif()
-if(hewn_FOUND)  # by whichever library there is
+if(hewn_FOUND)  # whichever library there is
     file(WRITE ${CMAKE_BINARY_DIR}/main.cpp "int main() {}")
     add_executable(app ${CMAKE_BINARY_DIR}/main.cpp)
     hewn_link_kernels(app add)
@@ -298,7 +304,7 @@ for without in static shared; do
 done
 echo "passed: one library without the other"
 
-# ---- Versions: only those of the same minor version are compatible, and none newer.
+# ---- Versions: only those of the same minor version are compatible, and none that is newer.
 mkdir "$work/version"
 cat >"$work/version/CMakeLists.txt" <<'END'
 cmake_minimum_required(VERSION 3.16)

@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
-# subproject_test.sh SOURCE WORK CMAKE HALIDE-INCLUDE-DIR HEWN_GENERATORS NM READELF: hewn by
-# add_subdirectory in a project of C, built by make with what a distribution or the parent may ask
-# for: no build type, unity builds, link-time optimisation, libstdc++'s assertions, inexact
-# mathematics, folders named as package managers name them; then a table of further flags and
-# variables of a parent's. CC and CXX are the compilers.
+# Builds hewn by add_subdirectory in a project of C, with make:
+#
+#     subproject_test.sh SOURCE WORK CMAKE HALIDE-INCLUDE-DIR HEWN_GENERATORS NM READELF
+#
+# The first build has what a distribution or the parent may ask for: no build type, unity builds,
+# link-time optimisation, libstdc++'s assertions, inexact mathematics, and folders with the names
+# that package managers give them. Then there is a table of more flags and variables that a parent
+# may set. CC and CXX are the compilers.
 set -euo pipefail
 source=$1 work=$2 cmake=$3 halide=$4 generators=$5 nm=$6 readelf=$7
 unset HEWN_VARIANT CLICOLOR_FORCE
@@ -39,8 +42,8 @@ endforeach()
 install(TARGETS app_hewn_static)
 END
 
-# Adds two tensors, the first of which has NaN for a scale: every sum is NaN, whose quantization is
-# the zero point.
+# Adds two tensors, the first of which has NaN as its scale. Every sum is NaN, and its quantization
+# is the zero point, unless the library is compiled with the parent's inexact mathematics.
 cat >"$work/parent/nan_scale.c" <<'END'
 #include <hewn/hewn.h>
 
@@ -78,7 +81,7 @@ int main(void) {
 }
 END
 
-build=$work/@scope/build@1.0  # CMake takes what stands between two @ for a variable
+build=$work/@scope/build@1.0  # CMake takes what is between two @ for a variable
 configure() {
     "$cmake" -S "$work/parent" -B "$build" -G "Unix Makefiles" -DHEWN_SOURCE="$source" \
         -DHEWN_HALIDE_INCLUDE_DIR="$halide" \
@@ -97,8 +100,8 @@ if grep -vF "$build/" "$build/hewn/generated/shipped/objects.txt"; then
     fail "the files above are not in $build"
 fi
 
-# Two libraries need the kernels: each generator runs once all the same, else they write the same
-# file at the same time.
+# Two libraries need the kernels. Each generator must run only once all the same, or else two runs
+# would write the same file at the same time.
 runs=$(sed -n 's/^\[.*\] \(.*(shipped)\)$/\1/p' "$work/build.log" | sort)
 [[ $(wc -l <<<"$runs") -ge 5 && $runs == "$(uniq <<<"$runs")" ]] || fail "generator runs: $runs"
 
@@ -140,8 +143,10 @@ grep -qx "includedir=/usr/local/include" "$build/hewn/hewn.pc" ||
     fail "hewn.pc: $(cat "$build/hewn/hewn.pc")"
 echo "passed: what is installed"
 
-# ---- What else a parent may ask for. Each row either builds, with generators of its own, and gives
-# the right results, or is refused with a message: row WHAT builds|MESSAGE ARGUMENT...
+# ---- What else a parent may ask for: row WHAT builds|MESSAGE ARGUMENT...
+#
+# Each row either builds, with generators of its own, and gives the right results, or is refused
+# with the message.
 row() {
     local what=$1 wanted=$2 log=$work/row.log
     build=$work/row
@@ -181,6 +186,6 @@ variables=(
 )
 row "flags and variables for 64 bits" builds "-DPARENT_OPTIONS=$(IFS=';' && echo "${options[*]}")" \
     "${variables[@]}"
-row "programs of 32 bits" "no kernels for programs of 32 bits" -DCMAKE_C_FLAGS=-m32 \
+row "programs of 32 bits" "no kernels for 32-bit programs" -DCMAKE_C_FLAGS=-m32 \
     -DCMAKE_CXX_FLAGS=-m32 \
     -DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY  # where the system has no libraries for them

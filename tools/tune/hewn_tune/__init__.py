@@ -1,5 +1,5 @@
-"""hewn's kernels as problems for autotuners: search spaces, measurements, ask and tell.
-docs/tuning.md shows ten lines that tune by Optuna."""
+"""hewn's kernels as problems for autotuners: their search spaces, measurements of them, and an
+interface to ask and tell. docs/tuning.md shows ten lines that tune a kernel with Optuna."""
 
 from .results import Results
 from .space import FileError, Space, read_t1, write_t1

@@ -1,6 +1,6 @@
-"""A benchmark of optimisers on recorded spaces: how near to the optimum they come, by evaluations
-and by time. The optimisers that are built in are those of libraries: Optuna, Nevergrad, Kernel
-Tuner. docs/tuning.md shows how to name one of your own."""
+"""A benchmark of optimisers on recorded spaces: how near they come to the optimum, after how many
+evaluations and how much time. The built-in optimisers are the tuner's own and those of libraries:
+Optuna, Nevergrad and Kernel Tuner. docs/tuning.md shows how to name one of your own."""
 
 import contextlib
 import importlib
@@ -21,14 +21,14 @@ from . import strategies, tuners
 from .progress import Progress
 from .space import FileError
 
-AT = (10, 25, 50, 100, 200)  # evaluations of the table
-NEAR = 0.95  # the fraction of the optimum that it asks for
-WRONG = 10  # optimisers are told that a wrong configuration takes so many times the present time
+AT = (10, 25, 50, 100, 200)  # the evaluations after which the table shows the best so far
+NEAR = 0.95  # the fraction of the optimum that counts as near
+WRONG = 10  # a wrong configuration is said to take this many times the present one's time
 
 
 class Stop(BaseException):
-    """The optimiser has had its evaluations. It is no Exception, so that an optimiser's own
-    handling of errors does not catch it."""
+    """The optimiser has used up its evaluations. This is not an Exception, so that an optimiser's
+    own handling of errors does not catch it."""
 
 
 class OptimiserError(RuntimeError):
@@ -36,22 +36,24 @@ class OptimiserError(RuntimeError):
 
 
 class Run:
-    """One run of an optimiser, which has `evaluations` evaluations. Each configuration counts once,
-    also one that is wrong or cannot be built; outside of the space none does, as nothing would be
-    built. An optimiser that proposes what it knows is stopped in the end."""
+    """One run of an optimiser, with `evaluations` evaluations. Each configuration of the space
+    counts once, even if it is wrong or cannot be built. A configuration outside of the space does
+    not count, because nothing would be built for it. An optimiser that only repeats its proposals
+    is stopped after four times as many."""
 
     def __init__(self, tuner, evaluations):
         self.tuner, self.evaluations, self.proposals = tuner, evaluations, 0
-        self.known = {}  # {key: Evaluation}, in order
+        self.known = {}  # {key: Evaluation}, in the order of the evaluations
         self.worst = WRONG * tuner.evaluate(tuner.space().default).time
 
     def space(self):
-        """The Space: parameters, conditions, the present configuration."""
+        """The Space: its parameters and conditions, and the present configuration."""
         return self.tuner.space()
 
     def time(self, config):
-        """Milliseconds; ten times those of the present configuration for one that is wrong, refused
-        or outside of the space. Raises Stop when the evaluations are used up."""
+        """The milliseconds of a configuration. If it is wrong, refused or outside of the space,
+        they are ten times those of the present configuration. Raises Stop when the evaluations are
+        used up."""
         evaluation = self.tuner.evaluate(config)
         self.proposals += 1
         if self.proposals > 4 * self.evaluations:
@@ -64,19 +66,20 @@ class Run:
         return min(evaluation.time, self.worst)
 
     def fractions(self, best):
-        """The best so far after each evaluation, as a fraction of the optimum; 0 before the first
-        that is right."""
+        """The best configuration so far after each evaluation, as a fraction of the optimum's
+        speed. It is 0 before the first correct one."""
         fastest = list(itertools.accumulate((e.time for e in self.known.values()), min))
         fastest += fastest[-1:] * (self.evaluations - len(fastest))
         return [best / time for time in fastest]
 
     def seconds(self):
-        """What the evaluations took, added up; as many as fractions()."""
+        """The seconds that all evaluations up to each one took: as many numbers as fractions()."""
         spent = list(itertools.accumulate(e.seconds for e in self.known.values()))
         return spent + [math.inf] * (self.evaluations - len(spent))
 
 
-# ---- Optimisers: each gets a Run and a seed, and goes on until Stop or until it has nothing left
+# ---- Optimisers: each is given a Run and a seed. It goes on until Stop, or until it has no more
+# ---- configurations to propose.
 
 def optuna_sampler(name, **options):
     def optimise(run, seed):
@@ -119,7 +122,7 @@ def kernel_tuner_strategy(name):
         space = run.space()
         with (tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()),
               warnings.catch_warnings()):
-            warnings.simplefilter("ignore")  # that there are no blocks of threads
+            warnings.simplefilter("ignore")  # it warns that there are no blocks of threads
             cache = f"{folder}/cache.json"
             tuners.write_cache(run.tuner, cache, 1)
             results, _ = kernel_tuner.tune_kernel(
@@ -133,6 +136,7 @@ def kernel_tuner_strategy(name):
 
 
 def own_search(run, seed):
+    """The tuner's own search."""
     as_knobs = lambda config: tuple(sorted(config.items()))
     space = run.space()
     candidates = [as_knobs(config) for config in space.configurations() if config != space.default]
@@ -173,16 +177,16 @@ def own(name):
 
 
 def chosen(built_in, own_names):
-    """{name: optimiser} of those that are built in and of "module:function"."""
+    """{name: optimiser} for the names of built-in optimisers and for "module:function"."""
     return ({name: OPTIMISERS[name] for name in built_in}
             | {name: own(name) for name in own_names})
 
 
 def runs_of(spaces, optimisers, evaluations, repeats):
-    """The runs of each of the optimisers, {name: function}, on each of the spaces, Recorded tuners,
-    with the seeds 0, 1 and so on, in as many processes as there are CPUs: [{name: [Run]}].
-    `evaluations`: a number for each space. All optimisers run once on all spaces before any runs
-    again, so that the time left can be estimated early."""
+    """Runs each of the optimisers ({name: function}) on each of the spaces (Recorded tuners) with
+    the seeds 0, 1 and so on, in as many processes as there are CPUs. Returns [{name: [Run]}], with
+    an element for each space. `evaluations` has a number for each space. All optimisers run once on
+    all spaces before any runs again, so that the time left can be estimated early."""
     def attempt(task):
         seed, place, name = task
         run = Run(spaces[place], evaluations[place])
@@ -211,15 +215,15 @@ def runs_of(spaces, optimisers, evaluations, repeats):
 
 
 def in_processes(work, values):
-    """work(value) of each, in order, as soon as it is there. Forked processes know `work`, which
-    need not be pickled."""
+    """Yields work(value) for each value, in order, as soon as it is known. The processes are forked
+    and so have `work` already: it need not be pickled."""
     global _work
     _work, cpus = work, len(os.sched_getaffinity(0))
     with multiprocessing.get_context("fork").Pool(min(cpus, len(values))) as pool:
         yield from pool.imap(_call, values)
 
 
-_work = None  # of in_processes
+_work = None  # the argument of in_processes
 
 
 def _call(value):
@@ -227,14 +231,16 @@ def _call(value):
 
 
 def reached(run, best, what):
-    """`what`, evaluations or seconds by evaluation, when the run is near the optimum."""
+    """When the run came near the optimum. `what` has, for each evaluation, its number or the
+    seconds so far; the result is one of them, or infinity."""
     near = (w for fraction, w in zip(run.fractions(best), what) if fraction >= NEAR)
     return next(near, math.inf)
 
 
 def summary(runs, best):
-    """Over the runs: mean and quartiles of the fraction by evaluation, medians to be near, and the
-    mean fraction at a hundred points in time."""
+    """Statistics of an optimiser's runs: mean and quartiles of the fraction of the optimum after
+    each evaluation; the medians of the evaluations and of the seconds until a run is near the
+    optimum; and the mean fraction at a hundred points in time."""
     curves = [run.fractions(best) for run in runs]
     spent = [run.seconds() for run in runs]
     end = max(s for times in spent for s in times if s < math.inf)
@@ -257,7 +263,8 @@ def summary(runs, best):
 
 
 def compare(spaces, optimisers, evaluations, repeats):
-    """What the optimisers, {name: function}, make of Recorded spaces: an outcome for each."""
+    """Runs the optimisers ({name: function}) on Recorded spaces. Returns an outcome for each
+    space."""
     allowed = [min(evaluations, len(tuner.space())) for tuner in spaces]
     runs = runs_of(spaces, optimisers, allowed, repeats)
     return [outcome_of(*of_one, repeats) for of_one in zip(spaces, allowed, runs)]
@@ -275,7 +282,7 @@ def outcome_of(tuner, evaluations, runs, repeats):
 
 
 def table(outcome):
-    """As Markdown."""
+    """Lines of a Markdown table: how near each optimiser came to the optimum."""
     places = [n for n in AT if n < outcome["evaluations"]] + [outcome["evaluations"]]
     count = lambda number, unit="": "never" if number == math.inf else f"{number:.0f}{unit}"
     yield (f"{outcome['kernel']}: {outcome['configurations']} configurations, "
@@ -291,15 +298,17 @@ def table(outcome):
 
 
 def autoscheduled(outcome):
-    """(name, fraction of the optimum, what its kernel breaks): where they end without a search."""
+    """(name, fraction of the optimum, what its kernel breaks) for each of Halide's autoschedulers,
+    which do not search."""
     for row in outcome["again"].get("autoschedulers", []):
         if "gain" in row:
             yield row["name"], outcome["present"] * row["gain"][0], row["message"]
 
 
 def again_table(outcome):
-    """The leaders among the best recorded, measured once more beside the present configuration, as
-    Markdown: what they have more of its speed and of its code."""
+    """Lines of a Markdown table: the leaders among the best recorded configurations, measured again
+    (tools/tune/again.py). It has their gains over the present configuration, and the bytes by which
+    their code is larger."""
     rows = outcome["again"].get("best", [])
     if not rows:
         return
@@ -314,8 +323,9 @@ def again_table(outcome):
 
 
 def overview(outcomes):
-    """A row for each space, as Markdown: fractions of the optimum. Autoschedulers' are of dense
-    problems; *: the kernel is right only where rows are whole vectors."""
+    """Lines of a Markdown table with a row for each space: fractions of the optimum. Those of
+    autoschedulers are for dense problems. A * says that the kernel is right only if rows are whole
+    vectors."""
     names = sorted({name for outcome in outcomes for name, *_ in autoscheduled(outcome)})
     yield ("| space | configurations | present | median | worst | in another process |"
            + "".join(f" {name} |" for name in names))
@@ -331,7 +341,7 @@ def overview(outcomes):
 
 
 def page(outcome):
-    """All tables of an outcome."""
+    """The lines of all tables of an outcome."""
     yield from table(outcome)
     yield from ["", *again_table(outcome)]
     broken = [f"{name} {message}" for name, _, message in autoscheduled(outcome) if message]
@@ -340,8 +350,8 @@ def page(outcome):
 
 
 def draw(outcomes, path):
-    """The mean fraction of the optimum by evaluations, with its quartiles, and by time; dashed: the
-    present configuration; dotted: autoschedulers."""
+    """Draws the mean fraction of the optimum by evaluations, with its quartiles, and by time. A
+    dashed line is the present configuration; dotted lines are autoschedulers."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -371,7 +381,8 @@ def draw(outcomes, path):
 
 
 def recorded(file, objective):
-    """The Recorded of a file. FileError: there is nothing in it to compare with."""
+    """The Recorded of a file. Raises FileError if its present configuration is not correct, as
+    there is then nothing to compare with."""
     try:
         tuner = tuners.Recorded(file, objective)
         present = tuner.evaluate(tuner.space().default)
@@ -385,7 +396,7 @@ def recorded(file, objective):
 
 
 def main(files, optimisers, evaluations, repeats, objective, out, report=print):
-    """Compares the optimisers, {name: function}, on every file; writes benchmark.json, .md and .svg
+    """Compares the optimisers ({name: function}) on every file. Writes benchmark.json, .md and .svg
     to the folder `out`."""
     spaces = [recorded(file, objective) for file in files]
     out.mkdir(parents=True, exist_ok=True)

@@ -1,5 +1,5 @@
-"""Shows how far a long run is and about how long it still takes, on stderr: one line that is
-updated on a terminal (drawn by tqdm), and a line now and then where there is none."""
+"""Shows on stderr how far a long run is, and about how long it will still take. On a terminal, this
+is one line that is updated (drawn by tqdm). Elsewhere, a line is printed now and then."""
 
 import os
 import sys
@@ -10,8 +10,8 @@ try:
 except ImportError:  # the tuner's environments have it; a user of hewn_tune.Live may not
     tqdm = None
 
-EVERY = 30  # seconds between lines where there is no terminal
-WIDTH = 100  # of a terminal that does not tell its own
+EVERY = 30  # seconds between lines if there is no terminal
+WIDTH = 100  # the columns of a terminal that does not say how many it has
 
 
 def clock(seconds):
@@ -29,16 +29,17 @@ def has_width(terminal):
 
 
 class Progress:
-    """How far a run is. Without a better estimate the rest is expected to go as fast as what was
-    done since the first update() or the beginning. `every`: seconds between the lines without a
-    terminal. `now`: the clock."""
+    """The progress of a run. Without a better estimate, the rest is expected to go as fast as what
+    was done so far. `every` is the number of seconds between lines if there is no terminal. `now`
+    is the clock."""
 
     def __init__(self, what, stream=None, every=EVERY, now=time.monotonic):
         self.what, self.stream, self.every, self.now = what, stream or sys.stderr, every, now
         self.started = self.shown = now()
         self.bar = None
         if tqdm and self.stream.isatty():
-            # A thread of tqdm's own would be in the way of processes that fork.
+            # An interval of 0 keeps tqdm from starting a thread, which would disturb processes that
+            # fork.
             kind = type("Bar", (tqdm,), {"monitor_interval": 0})
             sized = has_width(self.stream)
             self.bar = kind(total=1, file=self.stream, leave=False, dynamic_ncols=sized,
@@ -53,17 +54,18 @@ class Progress:
             self.bar.close()
 
     def text(self, done, total, detail="", left=None):
-        """The line without the bar. `left`: seconds, if the caller knows better than by the pace so
-        far."""
+        """The line without the bar. `left` is the number of seconds that are left, if the caller
+        has a better estimate than the pace so far."""
         spent = self.now() - self.started
         if left is None and done > 0:
             left = spent * (total - done) / done
         rest = "" if left is None else f", about {clock(left)} left"
-        # The times come first: a narrow terminal cuts the line's end off.
+        # The times come first, because a narrow terminal cuts off the end of the line.
         return f"{self.what}: {clock(spent)} so far{rest}{'; ' + detail if detail else ''}"
 
     def update(self, done, total, detail="", left=None):
-        """`done` of `total` is done; `detail` says it in words."""
+        """Shows that `done` of `total` is done. `detail` says it in words; `left` is as in
+        text()."""
         if self.bar is not None:
             self.bar.total, self.bar.n = total, min(done, total)
             self.bar.set_description_str(self.text(done, total, detail, left))

@@ -1,5 +1,5 @@
-"""Measurements of a kernel's configurations, and the T4 JSON that autotuning frameworks read them
-as."""
+"""Measurements of a kernel's configurations. They are read and written as T4 JSON, a format that
+autotuning frameworks share."""
 
 import gzip
 import json
@@ -10,19 +10,19 @@ import statistics
 from .space import NUMBER, FileError, Space, member, members, naming, read_document, typed
 
 VERSION = "1.0.0"  # of T4's schema
-# T4's words for what the tuner's cache calls a candidate.
+# T4's words for a candidate's status, by the words of the tuner's cache.
 VALIDITY = {"timed": "correct", "same": "correct", "refused": "compile", "wrong": "correctness"}
 
 
 def quarter(values):
-    """The 25th percentile: of repeated times the one that is disturbed least."""
+    """The 25th percentile of repeated times. Disturbances change it less than the median."""
     if len(values) == 1:
         return values[0]
     return statistics.quantiles(values, n=4, method="inclusive")[0]
 
 
 def place_of(problem):
-    """Where a time was taken: "dense, 4096 elements, all threads"."""
+    """The name of the problem that was timed: "dense, 4096 elements, all threads"."""
     threads = "" if problem["threads"] == 1 else ", all threads"
     return f"{problem['layout']}, {problem['elements']} elements{threads}"
 
@@ -32,9 +32,10 @@ def milliseconds(ns):
 
 
 class Results:
-    """What is known about a Space: `results` are T4's, several of a configuration if it was
-    measured several times; `machines`: {id: fingerprint}; `again`: {machine: the best once more
-    beside the present configuration, and autoschedulers (tools/tune/again.py)}."""
+    """The measurements of a Space. `results` are objects as in T4. A configuration that was
+    measured several times has several. `machines` is {id: fingerprint} (tools/tune/machine.py).
+    `again` is {machine's id: what tools/tune/again.py found when it measured the best
+    configurations again}."""
 
     def __init__(self, space, results=(), machines=None, again=None):
         self.space, self.results, self.machines = space, list(results), dict(machines or {})
@@ -42,7 +43,8 @@ class Results:
 
     @classmethod
     def read(cls, path):
-        """Of a T4 file that hewn wrote, perhaps compressed (.gz). FileError: it is damaged."""
+        """Reads a T4 file that hewn wrote, which may be compressed (.gz). Raises FileError if it is
+        damaged."""
         with naming(path, "T4"):
             document = read_document(path)
             about = member(document, "metadata", dict)
@@ -59,7 +61,8 @@ class Results:
             return cls(space, results, machines, again)
 
     def write(self, path):
-        """As T4 JSON: results and metadata in one file, by both schemas."""
+        """Writes T4 JSON, with results and metadata in one file that fits both schemas. Raises
+        FileError."""
         halides = sorted({m["halide"] for m in self.machines.values() if "halide" in m})
         metadata = {
             "kernel": self.space.kernel, "space": self.space.t1(), "timeunit": "milliseconds",
@@ -72,7 +75,8 @@ class Results:
                            "results": self.results}, separators=(",", ":")).encode()
         path = pathlib.Path(path)
         data = gzip.compress(text, mtime=0) if str(path).endswith(".gz") else text
-        # Whole or not at all: it may replace one of the files that it was made of.
+        # The file appears whole or not at all, because it may replace one of the files that it was
+        # made from.
         temporary = path.with_name(f".{path.name}.{os.getpid()}")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -83,12 +87,14 @@ class Results:
             raise FileError(f"{path}: cannot be written: {error.strerror}") from None
 
     def of(self, machine):
-        """Those of one machine, and of what was refused everywhere."""
+        """The Results of one machine, with those that belong to no machine, such as refused
+        candidates."""
         its = [r for r in self.results if r.get("machine", machine) == machine]
         return Results(self.space, its, self.machines, self.again)
 
     def merged(self, other):
-        """The results of both, of one machine or several. What is in both is there once."""
+        """The Results of both, which may be of several machines. A result that both have occurs
+        once. Raises ValueError if their spaces differ."""
         mine, theirs = self.space, other.space
         if (mine.kernel, mine.parameters) != (theirs.kernel, theirs.parameters):
             raise ValueError(f"the spaces of {mine.kernel} and {theirs.kernel} differ")
@@ -99,7 +105,7 @@ class Results:
 
 
 def check_result(result, space):
-    """Raises ValueError if a T4 result lacks what hewn reads of it."""
+    """Raises ValueError if a T4 result lacks a member that hewn reads, or has a wrong one."""
     config = member(result, "configuration", dict)
     if config.keys() != space.parameters.keys():
         raise ValueError(f"a result has the knobs {list(config)}, expected "
@@ -120,7 +126,7 @@ def check_result(result, space):
 
 
 def check_again(again):
-    """The same of what a machine's best once more were (tools/tune/again.py)."""
+    """The same for what tools/tune/again.py wrote about a machine."""
     for row in members(again, "best", dict, []):
         member(row, "configuration", dict)
         member(row, "bytes", int)
@@ -138,20 +144,21 @@ def check_again(again):
 
 
 def measurement(result, name):
-    """A result's value of that name; None if it has none."""
+    """The value of the result's measurement of that name. None if it has no such measurement."""
     return next((m["value"] for m in result["measurements"] if m["name"] == name), None)
 
 
 class Writer:
-    """Makes T4 results of the tuner's cache. A candidate's time is the present configuration's,
-    the median of all batches, times the ratio of both in the candidate's batch: so a batch that was
-    disturbed moves both. `decides(problem)`: whether it counts for the objective."""
+    """Makes T4 results of the entries of the tuner's cache. A candidate's time is the time of the
+    present configuration (the median over all batches), multiplied by the ratio of both times in
+    the candidate's batch. So a disturbance of a whole batch cancels out. `decides(problem)` says
+    whether a problem counts for the objective `time`."""
 
     def __init__(self, space, entries, decides):
         self.space, self.entries, self.decides = space, list(entries), decides
         self.known = {self.key(e["knobs"]): e for e in self.entries}
         self.timed = {key: e for key, e in self.known.items() if e.get("problems")}
-        # {(machine, place): the time of the present configuration beside each candidate}
+        # {(machine, place): the times of the present configuration, one for each candidate}
         self.base = {}
         for entry in self.timed.values():
             for problem in entry["problems"]:
@@ -159,14 +166,15 @@ class Writer:
                 here.append(quarter(problem["incumbent_ns"]))
 
     def config(self, knobs):
-        """The knobs of the space, which lacks those set by hand."""
+        """The configuration of the space, without the knobs that are set by hand."""
         return {name: typed(value) for name, value in knobs if name in self.space.parameters}
 
     def key(self, knobs):
         return self.space.key(self.config(knobs))
 
     def times(self, entry, present=False):
-        """{place: ns} of a timed entry; `present`: of the present configuration beside it."""
+        """{place: nanoseconds} of a timed entry or, with `present`, of the present
+        configuration."""
         times = {}
         for problem in entry["problems"]:
             place = place_of(problem)
@@ -188,7 +196,7 @@ class Writer:
         if entry.get("fault") in ("crash", "load"):
             status = "runtime"
         of = entry
-        if entry["status"] == "same":  # its first may be wrong, or the present configuration
+        if entry["status"] == "same":  # the first with this code may be wrong, or the present one
             of = self.known.get(self.key(entry["first"]), entry)
             if entry["gain"] is None:
                 status = "correctness"
@@ -203,13 +211,14 @@ class Writer:
             made["machine"], made["load"] = of["machine"]["id"], of["machine"].get("load", 0)
         if of.get("problems"):
             made["measurements"] = self.measurements(of)
-            if of is entry:  # the samples of each problem, in the order of `time <place>`
+            if of is entry:  # the samples of each problem, in the order of the measurements
                 made["times"]["runtimes"] = [list(map(milliseconds, p["ns"]))
                                              for p in entry["problems"]]
         return made
 
     def present(self):
-        """The result of the present configuration on each machine: what it had in each batch."""
+        """Yields the result of the present configuration on each machine, with its times in all
+        batches."""
         for machine, entries in self.by_machine().items():
             batches = [dict.fromkeys(self.base[machine, place_of(problem)])
                        for problem in entries[0]["problems"]]
@@ -222,6 +231,7 @@ class Writer:
                              "runtimes": [list(map(milliseconds, ns)) for ns in batches]}}
 
     def by_machine(self):
+        """{machine's id: its timed entries}"""
         machines = {}
         for entry in self.timed.values():
             machines.setdefault(entry["machine"]["id"], []).append(entry)
@@ -230,7 +240,7 @@ class Writer:
     def results(self):
         present = list(self.present())
         made = [self.result(entry) for entry in self.entries]
-        for result in made:  # the code of the present configuration
+        for result in made:  # candidates that have the code of the present configuration
             if result["invalidity"] == "correct" and not result["measurements"] and present:
                 result["measurements"] = present[0]["measurements"]
                 result["machine"] = present[0]["machine"]

@@ -1,4 +1,5 @@
-"""A kernel's search space, and the T1 JSON that autotuning frameworks read it as."""
+"""A kernel's search space. It is read and written as T1 JSON, a format that autotuning frameworks
+share."""
 
 import ast
 import contextlib
@@ -9,10 +10,10 @@ import math
 import pathlib
 import zlib
 
-MOST_BYTES = 1 << 28  # of a file, unpacked; a recorded space has some millions
-LONGEST = 1000  # characters of a condition
+MOST_BYTES = 1 << 28  # the largest file, unpacked; a recorded space has some millions of bytes
+LONGEST = 1000  # the longest condition, in characters
 
-# What a condition may be made of: files come from others, and eval() would run anything.
+# The parts that a condition may have. Files come from other people, and eval() would run any code.
 CONDITION = (ast.Expression, ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.Not, ast.Compare,
              ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.In, ast.NotIn, ast.BinOp,
              ast.Add, ast.Sub, ast.Mult, ast.Mod, ast.FloorDiv, ast.Tuple, ast.List, ast.Name,
@@ -20,12 +21,13 @@ CONDITION = (ast.Expression, ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.Not, 
 
 
 class FileError(ValueError):
-    """A file is not what it should be. The message begins with the file's name."""
+    """A file is damaged, or is not of the expected kind. The message begins with the file's
+    name."""
 
 
 @contextlib.contextmanager
 def naming(path, kind):
-    """Makes a FileError of what is wrong in the file, which is read meanwhile."""
+    """A context in which the file is read. It turns errors into a FileError that names the file."""
     try:
         yield
     except FileError:
@@ -52,7 +54,8 @@ WORDS = {dict: "an object", list: "a list", str: "a text", int: "a whole number"
 
 
 def member(of, name, kind, otherwise=None):
-    """of[name], which must be of that kind; `otherwise`, if that is given, where there is none."""
+    """of[name], which must be of that kind. If there is no such member, `otherwise` if that is
+    given. Raises ValueError."""
     if name not in of:
         if otherwise is not None:
             return otherwise
@@ -65,7 +68,7 @@ def member(of, name, kind, otherwise=None):
 
 
 def members(of, name, kind, otherwise=None):
-    """of[name], a list whose elements must all be of that kind."""
+    """of[name], a list whose elements must all be of that kind. `otherwise` is as in member()."""
     values = member(of, name, list, otherwise)
     for value in values:
         member({name: value}, name, kind)
@@ -73,13 +76,14 @@ def members(of, name, kind, otherwise=None):
 
 
 def typed(value):
-    """A knob's value as a number if it is one."""
+    """A knob's value: an int if it is a whole number, else a text."""
     return int(value) if str(value).isdigit() else str(value)
 
 
 class Condition:
-    """A Python expression of knobs, such as "tail != 'narrowed' or width == 16". `names`: the knobs;
-    `numbers`: those that it calculates with, whose values must be whole numbers."""
+    """A Python expression of knobs, such as "tail != 'narrowed' or width == 16". `names` are the
+    knobs in it. `numbers` are the knobs with which it calculates: their values must be whole
+    numbers."""
 
     def __init__(self, text):
         if len(text) > LONGEST:
@@ -107,10 +111,10 @@ class Condition:
 
 
 def numbers_in(tree):
-    """The knobs that arithmetic is about. It has whole numbers alone: a text or a list times a
-    number, or a text with a width of its own ('%999999999d' % 1), takes as much memory as one
-    likes. What whole numbers become has as many digits as there are in the condition and in the
-    knobs' values."""
+    """The knobs with which the expression calculates. Only arithmetic of knobs and whole numbers is
+    allowed. A text or a list times a number, or a text with a width ('%999999999d' % 1), could take
+    any amount of memory. A result of whole numbers has at most as many digits as the condition and
+    the knobs' values together."""
     for node in ast.walk(tree):
         for operand in (node.left, node.right) if isinstance(node, ast.BinOp) else ():
             if isinstance(operand, ast.Name):
@@ -122,9 +126,10 @@ def numbers_in(tree):
 
 
 class Space:
-    """The knobs of one kernel. `parameters`: {knob: its values}; `conditions`: expressions that all
-    hold for a configuration; `default`: the library's present configuration; `meanings`: {knob:
-    text}. A configuration is {knob: value}, with numbers as int."""
+    """The search space of one kernel. `parameters` is {knob: its values}. `conditions` are
+    expressions that must all hold for a configuration. `default` is the library's present
+    configuration. `meanings` is {knob: text}. A configuration is {knob: value}, with numbers as
+    int."""
 
     def __init__(self, kernel, parameters, conditions=(), default=None, meanings=None):
         self.kernel, self.parameters = kernel, parameters
@@ -145,7 +150,7 @@ class Space:
         return sum(1 for _ in self.configurations())
 
     def key(self, config):
-        """The configuration's values, in the order of the knobs."""
+        """The configuration's values in the order of the knobs: a key for dictionaries."""
         return tuple(config[name] for name in self.parameters)
 
     def valid(self, config):
@@ -162,7 +167,8 @@ class Space:
                 yield config
 
     def t1(self):
-        """The ConfigurationSpace of T1 JSON, with two members more a knob: Default and Meaning."""
+        """The ConfigurationSpace of T1 JSON. Each knob has two more members: Default and
+        Meaning."""
         parameters = [{"Name": name, "Type": "int" if isinstance(values[0], int) else "string",
                        "Values": json.dumps(values), "Default": self.default.get(name, values[0]),
                        "Meaning": self.meanings.get(name, "")}
@@ -173,7 +179,7 @@ class Space:
 
     @classmethod
     def of_t1(cls, kernel, t1):
-        """The space of a ConfigurationSpace. ValueError: it is damaged."""
+        """The Space of a ConfigurationSpace. Raises ValueError if that is damaged."""
         parameters, default, meanings = {}, {}, {}
         for parameter in members(t1, "TuningParameters", dict):
             name = member(parameter, "Name", str)
@@ -190,7 +196,8 @@ class Space:
 
 
 def of_kernel(build, kernel):
-    """The Space of a kernel or a plan of a kernels.Build: the knobs that are searched."""
+    """The Space of a kernel or plan of a kernels.Build. It has only the knobs that are searched,
+    not those set by hand."""
     present = dict(build.complete(kernel, kernel.knobs))
     values = {name: [typed(value) for value in values]
               for name, values in build.space(kernel).items() if name not in build.by_hand}
@@ -200,9 +207,11 @@ def of_kernel(build, kernel):
 
 
 def write_t1(space, elements, path):
-    """Writes the space as a T1 file (schema 1.0.0), as of so many elements. Kernel Tuner's reader
-    wants a file and a language whose source it does not look at, and takes no arguments but floats:
-    it can simulate hewn's kernels, not run them."""
+    """Writes the space as a T1 file (schema 1.0.0) that states this many elements.
+
+    Kernel Tuner can simulate hewn's kernels by the file, but not run them. Its reader needs the
+    name of a kernel's file, and a language whose source it does not read, and accepts only floats
+    as arguments. So the file gives its own name, the language "Hypertuner" and no arguments."""
     path = pathlib.Path(path)
     document = {
         "General": {"FormatVersion": 1, "BenchmarkName": f"hewn/{space.kernel}",
@@ -217,7 +226,7 @@ def write_t1(space, elements, path):
 
 
 def read_t1(path):
-    """The Space of a T1 file. FileError: it is damaged."""
+    """The Space of a T1 file. Raises FileError if the file is damaged."""
     with naming(path, "T1"):
         document = read_document(path)
         kernel = member(member(document, "KernelSpecification", dict), "KernelName", str)

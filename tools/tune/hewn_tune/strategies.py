@@ -1,11 +1,13 @@
-"""The tuner's own optimisers: ask(count) gives candidates, tell(knobs, score) takes what one had.
-Knobs are tuples of (name, value), sorted; a score is a gain, or None where a candidate is wrong."""
+"""The tuner's own optimisers. ask(count) returns candidates to measure, and tell(knobs, score)
+takes a candidate's score. Knobs are sorted tuples of (name, value). A score is a gain over the
+incumbent, or None if the candidate is wrong."""
 
 import random
 
 
 class Grid:
-    """All combinations, those nearest to the incumbent first."""
+    """Asks for all candidates. Those that differ from the incumbent in the fewest knobs come
+    first."""
 
     def __init__(self, candidates, incumbent):
         different = lambda knobs: sum(a != b for a, b in zip(knobs, incumbent))
@@ -20,8 +22,9 @@ class Grid:
 
 
 class Optimiser:
-    """Optuna's tree-structured Parzen estimator, for spaces too large for the available time. It
-    first asks for candidates that differ from the incumbent in one knob."""
+    """Asks for the candidates that Optuna's tree-structured Parzen estimator proposes, for spaces
+    that are too large for the available time. It first asks for those that differ from the
+    incumbent in one knob."""
 
     def __init__(self, space, candidates, incumbent, seed=0):
         import optuna  # not needed for a grid
@@ -44,7 +47,8 @@ class Optimiser:
 
     def ask(self, count):
         batch = []
-        for _ in range(20 * count):  # it may ask for a known candidate, and is told the score again
+        # Optuna may propose a known candidate again. It is then told the score again.
+        for _ in range(20 * count):
             trial = self.study.ask(self.distributions)
             knobs = tuple(sorted(trial.params.items()))
             if knobs in self.scores:
@@ -61,7 +65,7 @@ class Optimiser:
         return batch or self.unasked(count)
 
     def unasked(self, count):
-        """What to ask for when the estimator has nothing new: candidates by chance."""
+        """Candidates by chance, for when the estimator proposes nothing new."""
         rest = sorted(knobs for knobs in self.candidates if knobs not in self.trials)
         batch = self.random.sample(rest, min(count, len(rest)))
         self.trials.update(dict.fromkeys(batch))
@@ -70,12 +74,14 @@ class Optimiser:
     def tell(self, knobs, score):
         known = knobs in self.scores
         self.scores[knobs] = score
-        if known or self.trials.get(knobs) is None:  # once more, or the estimator did not ask
+        # A second score, or one for a candidate that the estimator did not propose, needs a new
+        # trial.
+        if known or self.trials.get(knobs) is None:
             self.study.add_trial(self.made(params=dict(knobs), value=score or 0.0,
                                            distributions=self.distributions))
         else:
             self._tell(self.trials[knobs], score)
 
     def _tell(self, trial, score):
-        # Knobs that are no candidate gain nothing.
+        # Knobs that are no candidate, and wrong candidates, have a gain of 0.
         self.study.tell(trial, score or 0.0)

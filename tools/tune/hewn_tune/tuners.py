@@ -1,4 +1,6 @@
-"""What optimisers tune by: ask and tell, and evaluations, measured or out of a file."""
+"""The kernels that optimisers tune. A Live tuner measures configurations; a Recorded one looks them
+up in a file. Both can evaluate a configuration, and both can ask and tell by the tuner's own
+search."""
 
 import importlib.util
 import json
@@ -14,9 +16,10 @@ from .space import of_kernel
 
 
 class Evaluation(NamedTuple):
-    """`time`: ms, math.inf unless the status is "correct". `status`: T4's invalidity; "constraints"
-    outside of the space. `message`: why it is not correct. `seconds`: what it took to build, check
-    and time."""
+    """The result for a configuration. `time` is in milliseconds, and math.inf unless the status is
+    "correct". `status` is T4's invalidity; it is "constraints" for a configuration outside of the
+    space. `message` says why the configuration is not correct. `seconds` is the time that building,
+    checking and timing took."""
 
     time: float
     status: str
@@ -25,18 +28,20 @@ class Evaluation(NamedTuple):
 
 
 class Tuner:
-    """A kernel to tune. An optimiser of your own calls evaluate(); ask() and tell() are the
-    tuner's own search, `strategy`: an object as in hewn_tune.strategies."""
+    """A kernel to tune. An optimiser of your own needs only space() and evaluate(). ask() and
+    tell() are for the tuner's own search, whose `strategy` is an object as in
+    hewn_tune.strategies."""
 
     def __init__(self, space, strategy=None):
         self._space, self._strategy = space, strategy
 
     def space(self):
-        """The Space: parameters, conditions, the present configuration."""
+        """The Space: its parameters and conditions, and the present configuration."""
         return self._space
 
     def strategy(self):
-        """By default Optuna's, or where that is not installed a grid."""
+        """The strategy of the search. By default it is Optuna's, or a grid if that is not
+        installed."""
         if self._strategy is None:
             as_knobs = lambda config: tuple(sorted(config.items()))
             present = as_knobs(self._space.default)
@@ -49,16 +54,18 @@ class Tuner:
         return self._strategy
 
     def ask(self):
-        """The configuration that the search would try next; None if it has none left."""
+        """The configuration that the search would try next. None if there are no more."""
         return next(iter(map(dict, self.strategy().ask(1))), None)
 
     def tell(self, config, time):
-        """Tells the search what a configuration took: ms, math.inf if it is not right."""
+        """Tells the search a configuration's time in milliseconds, or math.inf if it is not
+        correct."""
         gain = self.evaluate(self._space.default).time / time if time < math.inf else None
         self.strategy().tell(tuple(sorted(config.items())), gain)
 
     def evaluate(self, config):
-        """The Evaluation of a configuration."""
+        """The Evaluation of a configuration. Raises ValueError if it does not have the space's
+        knobs."""
         if config.keys() != self._space.parameters.keys():
             raise ValueError(f"a configuration has the knobs {list(self._space.parameters)}, not "
                              f"{list(config)}")
@@ -68,10 +75,10 @@ class Tuner:
 
 
 class Recorded(Tuner):
-    """Answers out of a T4 file (or Results), and compiles nothing. `objective`: the name of a
-    measurement, as "time dense, 65536 elements". `machine`: the id of one, needed where the file
-    has several. Of a configuration that was measured several times, the geometric mean; if any of
-    them was wrong, it is wrong."""
+    """Answers from a T4 file (or from Results), and compiles nothing. `objective` is the name of
+    the measurement to use, such as "time dense, 65536 elements". `machine` is the id of a machine,
+    which is needed if the file has several. If a configuration was measured several times, its time
+    is the geometric mean; it is wrong if any of the measurements was."""
 
     def __init__(self, file, objective="time", machine=None, strategy=None):
         found = file if isinstance(file, Results) else Results.read(file)
@@ -113,21 +120,23 @@ class Recorded(Tuner):
 
 
 def source_folder():
-    """hewn's source: the clone that this module is in, or what the wheel unpacks."""
+    """The folder of hewn's source: the clone that has this module, or what the wheel unpacks."""
     clone = pathlib.Path(__file__).resolve().parents[3]
     if (clone / "tune.sh").is_file():
         return clone
-    from .program import unpack  # which only the wheel has
+    from .program import unpack  # only the wheel has this module
 
     return unpack()
 
 
 class Live(Tuner):
-    """Builds, checks and times a kernel or a plan, named as `./tune.sh export-space` names its
-    file, at one number of elements and on one CPU. What that needs is built in a folder of its own,
-    build-tune/live, which takes some minutes the first time; `build`: a build folder that has the
-    kernel already. The folder `record` keeps what was measured: that is not measured again.
-    `engine`: jobs.LocalEngine() or jobs.DaskEngine()."""
+    """Builds, checks and times configurations of a kernel or plan, for one number of elements and
+    on one CPU. The kernel's name is that of the file which `./tune.sh export-space` writes for it.
+
+    `build` is a build folder that has the kernel already. Without it, a build is made in
+    build-tune/live, which takes some minutes the first time. The folder `record` keeps the
+    measurements: a configuration that is in it is not measured again. `engine` is a
+    jobs.LocalEngine() or a jobs.DaskEngine()."""
 
     def __init__(self, kernel, elements=65536, cpu=None, build=None, record=None, strategy=None,
                  engine=None):
@@ -170,8 +179,8 @@ class Live(Tuner):
 
 
 def write_cache(recorded, path, elements, device="hewn"):
-    """Writes what a Recorded has as Kernel Tuner's cache of so many elements, by which that
-    simulates (with the T1 file of the same space)."""
+    """Writes the evaluations of a Recorded as a cache of Kernel Tuner, for this many elements.
+    Kernel Tuner simulates with it, together with the T1 file of the same space."""
     space, cache = recorded.space(), {}
     for key, known in recorded.known.items():
         if not space.valid(config := dict(zip(space.parameters, key))):

@@ -1,10 +1,11 @@
-"""hewn as an execution provider of ONNX Runtime, for QuantizeLinear, DequantizeLinear,
-DynamicQuantizeLinear, Add, and com.microsoft's QLinearAdd and QLinearMul on CPUs.
+"""hewn as an execution provider of ONNX Runtime 1.24 and later. It runs the nodes QuantizeLinear,
+DequantizeLinear, DynamicQuantizeLinear, Add, and com.microsoft's QLinearAdd and QLinearMul on CPUs.
 
     import onnxruntime_ep_hewn
     session = onnxruntime_ep_hewn.InferenceSession("model.onnx")
 
-or in ONNX Runtime's own words (1.27 and later; before it, see session_options):
+With ONNX Runtime 1.27 and later you can also name the provider (before 1.27, use
+session_options()):
 
     onnxruntime_ep_hewn.register()
     providers = ["HewnExecutionProvider", "CPUExecutionProvider"]
@@ -35,8 +36,8 @@ _FILES = (
 
 
 def get_library_path():
-    """The provider's library, for register_execution_provider_library: an absolute path, as ONNX
-    Runtime looks for others beside its own library."""
+    """The absolute path of the provider's library, for register_execution_provider_library. (ONNX
+    Runtime looks for a relative path next to its own library.) Raises FileNotFoundError."""
     folder = pathlib.Path(__file__).resolve().parent
     for file in _FILES:
         if (folder / file).is_file():
@@ -45,7 +46,7 @@ def get_library_path():
 
 
 def get_ep_name():
-    """The provider's name in ONNX Runtime."""
+    """The provider's name in ONNX Runtime, "HewnExecutionProvider"."""
     return _NAME
 
 
@@ -55,7 +56,8 @@ def get_ep_names():
 
 
 def register():
-    """Makes the provider known to onnxruntime, if it is not yet."""
+    """Registers the provider with onnxruntime, if it is not registered yet. Raises RuntimeError if
+    ONNX Runtime is older than 1.24."""
     import onnxruntime
 
     version = tuple(int(n) for n in onnxruntime.__version__.split(".")[:2])
@@ -75,13 +77,16 @@ def _devices():
 
 
 def session_options(base=None, **options):
-    """onnxruntime.SessionOptions, `base` or new ones, with hewn before the CPU provider. Options:
+    """Adds hewn, before the CPU provider, to `base` or to new onnxruntime.SessionOptions, and
+    returns them. Options of hewn:
 
-    claim      "beside" (default): without sums that the CPU provider fuses with their neighbours;
-               "all": all that hewn computes
-    operators  these alone, by ONNX's names with commas between them
-    target     one of hewn's targets: "x86_64_avx2"
-    threads    the most that a node uses
+    claim      "beside" (the default): hewn leaves each Add that the CPU provider fuses with a
+               neighbour to that provider; "all": hewn takes every node that it can run
+    operators  only these nodes, by ONNX's names with commas between them: "Add,QLinearMul"
+    target     the target whose kernels are used, such as "x86_64_avx2"
+    threads    the most threads that one node uses; 0, the default, means as many as help
+
+    ONNX Runtime raises an error for a wrong option when it creates the session.
     """
     import onnxruntime
 
@@ -93,32 +98,34 @@ def session_options(base=None, **options):
 
 
 def _optimize(model, options, folder):
-    """The model as the CPU provider optimizes it, as a file in `folder`."""
+    """Lets the CPU provider optimize the model. Returns the path of the result, a file in
+    `folder`."""
     import onnxruntime
 
     optimized = os.path.join(folder, "model.onnx")
     options.optimized_model_filepath = optimized
     weights = "session.optimized_model_external_initializers_file_name"
     options.add_session_config_entry(weights, "weights.bin")
-    # It would warn that the model is for this machine alone.
+    # It would warn that the optimized model is only for this machine.
     options.log_severity_level = max(options.log_severity_level, 3)
     onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     return optimized
 
 
 def InferenceSession(model, make_options=None, **options):  # noqa: N802, as onnxruntime's
-    """onnxruntime.InferenceSession of a model (path or bytes): the CPU provider optimizes it first,
-    hewn takes its nodes of what is left. So none of ONNX Runtime's fusions is lost, and none of the
-    layouts that it prefers brings transpositions around hewn's nodes. It takes the time of creating
-    two sessions.
+    """Creates an onnxruntime.InferenceSession of a model (a path, or bytes) with hewn.
 
-    The CPU provider cannot load some models that hewn runs, as it has no kernel for one of their
-    nodes: ONNX Runtime 1.32's has none for QuantizeLinear of opset 28. Such a model is loaded
-    directly, with a RuntimeWarning that says why.
+    The CPU provider optimizes the model first, and hewn takes its nodes of the optimized model. So
+    hewn prevents none of ONNX Runtime's fusions, and no transpositions are put around hewn's nodes.
+    This takes as long as creating two sessions.
 
-    make_options: a function that returns new onnxruntime.SessionOptions, called twice. The other
-    options are those of session_options. `claim` is by default "all", and "beside" for a model that
-    is loaded directly.
+    If the CPU provider cannot load the model, the model is loaded directly, with a RuntimeWarning
+    that says why. ONNX Runtime 1.32, for example, has no QuantizeLinear of opset 28.
+
+    make_options: a function that returns new onnxruntime.SessionOptions; it is called twice. The
+        default is onnxruntime.SessionOptions.
+    options: as of session_options. `claim` is "all" by default, or "beside" for a model that is
+        loaded directly.
     """
     import onnxruntime
 

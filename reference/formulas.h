@@ -1,5 +1,5 @@
-// The truth of each operator, whose formula is reference.h's. What is known of operators without it
-// is in operators.h.
+// Each operator's formula (reference.h), applied to elements in memory. evaluation.cpp walks over
+// whole tensors with it. What the operator table says of operators is in operators.h.
 #pragma once
 
 #include <stdexcept>
@@ -14,15 +14,15 @@
 
 namespace hewn_test {
 
-// A tensor's elements, by their offsets.
+// A tensor's elements, read by their offsets.
 template<class T>
 struct Elements {
     const void *first;
     T operator[](int64_t offset) const { return element<T>(first, offset); }
 };
 
-// Where the inputs' first elements lie, null: absent; and the attributes, of which those that are
-// not there are 0.
+// The inputs' first elements, which are null for absent inputs, and the attributes. Attributes that
+// are not given are 0.
 class InputMemory {
 public:
     explicit InputMemory(std::vector<const void *> first, std::vector<int32_t> attributes = {},
@@ -31,7 +31,7 @@ public:
           attributes_(std::move(attributes)),
           around_middle_(around_middle) {}
 
-    // Whose absent zero points are middles.
+    // The same inputs, where an absent zero point is reference::middle.
     InputMemory around_middle() const { return InputMemory(first_, attributes_, true); }
 
     int32_t attribute(size_t i) const { return i < attributes_.size() ? attributes_[i] : 0; }
@@ -42,7 +42,7 @@ public:
             throw std::logic_error("input " + std::to_string(input) + " is absent");
         return {first_[input]};
     }
-    // An absent zero point is one value, which offsets of 0 find.
+    // The elements of a zero point. An absent one is one value, at the offset 0.
     template<class T>
     Elements<T> zero_point(size_t input) const {
         static constexpr uint64_t zero = 0, middle = uint64_t(reference::middle<T>);
@@ -55,30 +55,30 @@ private:
     bool around_middle_;
 };
 
-// Truth<operator>::with(types, memory, f) calls f(element): element(offsets) is an element of the
-// output, from those of the inputs at offsets[0], offsets[1]... elements behind their first.
-// `types` are those of all tensors, the output last.
+// Formula<operator>::with(types, memory, f) calls f(element), where element(offsets) computes an
+// element of the output. It reads input i at offsets[i], in elements from the input's first.
+// `types` are those of all tensors, the output's last.
 template<hewn_operator_type Operator>
-struct Truth;
+struct Formula;
 
 template<>
-struct Truth<HEWN_OPERATOR_ADD> {
+struct Formula<HEWN_OPERATOR_ADD> {
     template<class F>
     static void with(const DataTypes &types, const InputMemory &memory, F &&f) {
         with_any_type(types.at(2), [&](auto tag) {
             using T = decltype(tag);
-            if constexpr (packed_bits<T> == 0) {
+            if constexpr (sub_byte_bits<T> == 0) {
                 const Elements<T> a = memory.of<T>(0), b = memory.of<T>(1);
                 f([=](const int64_t *at) { return reference::add(a[at[0]], b[at[1]]); });
             } else {
-                throw std::logic_error("ADD has no packed types");
+                throw std::logic_error("ADD has no sub-byte types");
             }
         });
     }
 };
 
 template<>
-struct Truth<HEWN_OPERATOR_QUANTIZE_LINEAR> {
+struct Formula<HEWN_OPERATOR_QUANTIZE_LINEAR> {
     template<class F>
     static void with(const DataTypes &types, const InputMemory &memory, F &&f) {
         with_type<float, f16, int32_t>(types.at(0), [&](auto x_tag) {
@@ -105,7 +105,7 @@ struct Truth<HEWN_OPERATOR_QUANTIZE_LINEAR> {
 };
 
 template<>
-struct Truth<HEWN_OPERATOR_DEQUANTIZE_LINEAR> {
+struct Formula<HEWN_OPERATOR_DEQUANTIZE_LINEAR> {
     template<class F>
     static void with(const DataTypes &types, const InputMemory &memory, F &&f) {
         with_type<int32_t, int16_t, int8_t, uint32_t, uint16_t, uint8_t, i4, u4, i2, u2>(
@@ -127,19 +127,19 @@ struct Truth<HEWN_OPERATOR_DEQUANTIZE_LINEAR> {
 };
 
 template<hewn_operator_type Linear>
-struct TruthAroundMiddle {
+struct FormulaAroundMiddle {
     template<class F>
     static void with(const DataTypes &types, const InputMemory &memory, F &&f) {
-        Truth<Linear>::with(types, memory.around_middle(), f);
+        Formula<Linear>::with(types, memory.around_middle(), f);
     }
 };
 template<>
-struct Truth<HEWN_OPERATOR_QUANTIZE> : TruthAroundMiddle<HEWN_OPERATOR_QUANTIZE_LINEAR> {};
+struct Formula<HEWN_OPERATOR_QUANTIZE> : FormulaAroundMiddle<HEWN_OPERATOR_QUANTIZE_LINEAR> {};
 template<>
-struct Truth<HEWN_OPERATOR_DEQUANTIZE> : TruthAroundMiddle<HEWN_OPERATOR_DEQUANTIZE_LINEAR> {};
+struct Formula<HEWN_OPERATOR_DEQUANTIZE> : FormulaAroundMiddle<HEWN_OPERATOR_DEQUANTIZE_LINEAR> {};
 
 template<>
-struct Truth<HEWN_OPERATOR_QUANTIZED_LINEAR_ADD> {
+struct Formula<HEWN_OPERATOR_QUANTIZED_LINEAR_ADD> {
     template<class F>
     static void with(const DataTypes &types, const InputMemory &memory, F &&f) {
         if (element_bytes(types.at(0)) == 1) of_width<int8_t, uint8_t>(types, memory, f);
@@ -174,7 +174,7 @@ private:
 };
 
 template<>
-struct Truth<HEWN_OPERATOR_QUANTIZED_LINEAR_MUL> {
+struct Formula<HEWN_OPERATOR_QUANTIZED_LINEAR_MUL> {
     template<class F>
     static void with(const DataTypes &types, const InputMemory &memory, F &&f) {
         with_type<int8_t, uint8_t>(types.at(0), [&](auto x_tag) {
@@ -198,7 +198,7 @@ struct Truth<HEWN_OPERATOR_QUANTIZED_LINEAR_MUL> {
 };
 
 template<>
-struct Truth<HEWN_OPERATOR_REQUANTIZE> {
+struct Formula<HEWN_OPERATOR_REQUANTIZE> {
     template<class F>
     static void with(const DataTypes &types, const InputMemory &memory, F &&f) {
         with_type<int8_t, uint8_t, int16_t, uint16_t>(types.at(0), [&](auto x_tag) {
@@ -218,19 +218,21 @@ struct Truth<HEWN_OPERATOR_REQUANTIZE> {
     }
 };
 
-// Of one element: s and z follow from the tensor (Range), which is not here.
+// This operator is not element-wise: scale and zero point depend on the whole input (dynamic.h).
 template<>
-struct Truth<HEWN_OPERATOR_DYNAMIC_QUANTIZE_LINEAR> {
+struct Formula<HEWN_OPERATOR_DYNAMIC_QUANTIZE_LINEAR> {
     template<class F>
     static void with(const DataTypes &, const InputMemory &, F &&) {
         throw std::logic_error("DYNAMIC_QUANTIZE_LINEAR is not element-wise");
     }
 };
 
+// Calls Formula<type>::with. Throws std::logic_error if there is no such operator.
 template<class F>
-void with_truth(hewn_operator_type type, const DataTypes &types, const InputMemory &memory, F &&f) {
+void with_formula(hewn_operator_type type, const DataTypes &types, const InputMemory &memory,
+                  F &&f) {
 #define HEWN_OPERATOR(name, kernels, number, ...) \
-    if (type == number) return Truth<number>::with(types, memory, f);
+    if (type == number) return Formula<number>::with(types, memory, f);
 #include "operators.inc"
     throw std::logic_error("no operator has the number " + std::to_string(type));
 }
