@@ -1,15 +1,16 @@
 """Writes the measured tables and charts of the documents: docs.py [--check]
 
-docs/measurements/<machine>.json has the measurements of a machine, code_size.json the kernels'
-bytes, onnxruntime.json nodes and models in ONNX Runtime (onnxruntime_nodes.py), verified.json where
-`hewn verify` ran. What a page shows
-of them stands between the comments `<!-- bench/report/docs.py: WHAT -->` and `<!-- end -->`, where this
-script writes it; the charts are docs/charts/*.svg. --check writes nothing and fails if something is
-not what it would write.
+docs/measurements/ has what was measured: <machine>.json the rows of bench/run.sh on a machine,
+code_size.json the kernels' bytes, onnxruntime.json and python.json the bindings' speed,
+verified.json where `hewn verify` ran. Each figure there has the commit whose code was measured.
+What a page shows of them stands between the comments `<!-- bench/report/docs.py: WHAT -->` and
+`<!-- end -->`. This script writes it, and the charts docs/charts/*.svg. --check writes nothing and
+fails if something is not what it would write.
 
-    docs.py --add REPORT MACHINE TABLE [--threads N]     a report of compare becomes a table
-    docs.py --code-size build/code-size.txt              the sizes of a build's targets
-    docs.py --verified REPORT...                         what `hewn verify --json` said elsewhere
+    docs.py --record MACHINE [TABLE...]         measures this machine with bench/run.sh
+    docs.py --add REPORT MACHINE TABLE          takes a report that bench/run.sh wrote elsewhere
+    docs.py --code-size build/code-size.txt     takes the sizes of a build's targets
+    docs.py --verified REPORT...                takes what `hewn verify --json` printed elsewhere
 """
 
 import argparse
@@ -18,7 +19,9 @@ import json
 import math
 import pathlib
 import re
+import subprocess
 import sys
+import tempfile
 
 import table
 
@@ -32,12 +35,32 @@ ONNXRUNTIME = MEASUREMENTS / "onnxruntime.json"
 PYTHON = MEASUREMENTS / "python.json"
 VERIFIED = MEASUREMENTS / "verified.json"
 MARKED = re.compile(r"(<!-- bench/report/docs\.py: (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
-MACHINES = ["zen5", "zen4", "zen3", "zen1", "xeon"]
-COLUMNS = [(m, t) for m in MACHINES for t in ("", "avx2") if not t or m in ("zen5", "xeon")]
 IN_CACHE = [4 << 10, 64 << 10, 1 << 20]
 ADD, QUANTIZE, DEQUANTIZE = "ADD", "QUANTIZE_LINEAR", "DEQUANTIZE_LINEAR"
 QADD = "QUANTIZED_LINEAR_ADD"
 NARROW = ("i8_f32", "u8_f32")
+
+# The tables of a machine: a name, a heading, and the options of bench/run.sh that measure it.
+FOUR = "--signature f32 f32_i8 i8_f32 i8_i8_i8"
+TABLES = {
+    "dense": (
+        "dense, in cache, one thread",
+        "--threads 1 --layout dense --elements 16 4Ki 64Ki 1Mi",
+    ),
+    "beyond": (
+        "dense, beyond the caches, one thread",
+        f"--threads 1 --layout dense {FOUR} --elements 16Mi 128Mi",
+    ),
+    "threads2": (
+        "dense, two threads",
+        f"--threads 2 --layout dense {FOUR} --elements 1Mi 2Mi 4Mi 16Mi 128Mi",
+    ),
+    "layouts": (
+        "layouts, one thread",
+        f"--threads 1 {FOUR} --elements 4Ki 64Ki 1Mi --layout row_broadcast per_channel_outer"
+        " per_axis_last inner_3 inner_4 transposed strided_rows",
+    ),
+}
 
 # The kernels that are shown one by one.
 SHOWN = [
@@ -72,15 +95,27 @@ SUMMARY = [
     ("QUANTIZE_LINEAR f32", of(QUANTIZE)),
     ("DEQUANTIZE_LINEAR i8 to f32", of(DEQUANTIZE)),
     ("QUANTIZED_LINEAR_ADD i8", of(QADD)),
-    ("**Layouts**, 4 Ki to 1 Mi elements", "layouts", IN_CACHE),
+    ("**Other layouts**, 4 Ki to 1 Mi elements", "layouts", IN_CACHE),
     (
-        "ADD f32, one row for all or one number per row",
+        "ADD f32, second input is one row, repeated, or one number for each row",
         of(ADD, layouts=("row_broadcast", "per_channel_outer")),
     ),
-    ("QUANTIZE_LINEAR, one scale per column", of(QUANTIZE, layouts=("per_axis_last",))),
-    ("DEQUANTIZE_LINEAR, one scale per column", of(DEQUANTIZE, layouts=("per_axis_last",))),
-    ("QUANTIZE_LINEAR `[R, 4]`", of(QUANTIZE, layouts=("inner_4",))),
-    ("DEQUANTIZE_LINEAR `[R, 4]`", of(DEQUANTIZE, layouts=("inner_4",))),
+    (
+        "QUANTIZE_LINEAR f32, a scale for each of 1024 columns",
+        of(QUANTIZE, layouts=("per_axis_last",)),
+    ),
+    (
+        "DEQUANTIZE_LINEAR i8 to f32, a scale for each of 1024 columns",
+        of(DEQUANTIZE, layouts=("per_axis_last",)),
+    ),
+    (
+        "QUANTIZE_LINEAR f32, a scale for each of 4 columns",
+        of(QUANTIZE, layouts=("inner_4",)),
+    ),
+    (
+        "DEQUANTIZE_LINEAR i8 to f32, a scale for each of 4 columns",
+        of(DEQUANTIZE, layouts=("inner_4",)),
+    ),
     ("**Transposed**, 1 Mi elements", "layouts", [1 << 20]),
     ("ADD f32", of(ADD, layouts=("transposed",))),
     ("QUANTIZE_LINEAR f32", of(QUANTIZE, layouts=("transposed",))),
@@ -93,8 +128,26 @@ def read(machine):
     return json.loads((MEASUREMENTS / f"{machine}.json").read_text(encoding="utf-8"))
 
 
+def machines():
+    names = sorted((path.stem for path in MEASUREMENTS.glob("*.json")), reverse=True)
+    return [name for name in names if "tables" in read(name)]
+
+
+def columns():
+    """(machine, peers): peers is "avx2" where AVX-512 was hidden from hewn and all peers."""
+    pairs = [(machine, peers) for machine in machines() for peers in ("", "avx2")]
+    return [(m, p) for m, p in pairs if cells(m, table_name("dense", p))]
+
+
 def cells(machine, name):
-    return read(machine)["tables"].get(name, [])
+    return read(machine)["tables"].get(name, {"rows": []})["rows"]
+
+
+def measured(machine, peers=""):
+    """{commit: date} of the machine's tables of that kind."""
+    tables = read(machine)["tables"].items()
+    of_kind = [about for name, about in tables if (name.partition("-")[0] == "avx2") == bool(peers)]
+    return {about["commit"]: about["date"] for about in of_kind}
 
 
 def title(machine, peers):
@@ -117,7 +170,7 @@ def span(ratios):
 
 def ratios(machine, peers, base, sizes, which):
     found = cells(machine, table_name(base, peers))
-    return [c["ratio"] for c in found if c["elements"] in sizes and which(c)]
+    return [c["ratio"] for c in found if "ratio" in c and c["elements"] in sizes and which(c)]
 
 
 def summary_lines():
@@ -127,34 +180,54 @@ def summary_lines():
             base, sizes = rest
             yield name, None
         else:
-            yield name, [ratios(m, p, base, sizes, rest[0]) for m, p in COLUMNS]
+            yield name, [ratios(m, p, base, sizes, rest[0]) for m, p in columns()]
 
 
 # ---- What stands between the comments ----
 
 
-def machine_page(machine):
-    about = read(machine)["machine"]
-    cells_ = [f"[{about['name']}](lab/{machine}.md), {about['cpu']}", about["caches"]]
-    return cells_ + [about["dispatch"], about["date"], about["code"]]
+def commits_text(machine, peers):
+    dates = {}
+    for commit, date in measured(machine, peers).items():
+        dates.setdefault(date, []).append(f"`{commit}`")
+    return "; ".join(f"{', '.join(commits)} ({date})" for date, commits in dates.items())
 
 
 def write_machines():
-    yield "| machine | caches | dispatch picks | measured | code |"
+    yield "| machine | processor | caches | targets that hewn picks | commits |"
     yield "|---|---|---|---|---|"
-    yield from ("| " + " | ".join(machine_page(m)) + " |" for m in MACHINES)
+    for machine, peers in columns():
+        about = read(machine)["machine"]
+        name = f"[{title(machine, peers)}](lab/machines.md#{about['name'].lower().replace(' ', '-')})"
+        targets = "`x86_64_avx2`" if peers else ", ".join(f"`{t}`" for t in about["targets"])
+        texts = [name, about["cpu"], about["caches"], targets, commits_text(machine, peers)]
+        yield "| " + " | ".join(texts) + " |"
+
+
+def write_machine_pages():
+    """All tables of all machines, a section for each machine."""
+    for machine in machines():
+        about, tables = read(machine)["machine"], read(machine)["tables"]
+        targets = ", ".join(f"`{target}`" for target in about["targets"])
+        yield from ["", f"## {about['name']}", ""]
+        yield f"{about['cpu']}; {about['caches']}. hewn picks {targets}."
+        for name, (heading, options) in TABLES.items():
+            if name not in tables:
+                continue
+            taken = tables[name]
+            yield from ["", f"### {about['name']}: {heading}", ""]
+            yield f"Measured on {taken['date']} at commit `{taken['commit']}`:"
+            yield from ["", "```text", f"./bench/run.sh {options}", "```", ""]
+            yield from table.lines(taken["rows"])
+    yield ""
 
 
 def write_summary():
-    yield "| one thread | " + " | ".join(title(m, p) for m, p in COLUMNS) + " |"
-    yield "|---|" + "---|" * len(COLUMNS)
-    for name, columns in summary_lines():
-        texts = [span(r) if r else "" for r in columns or [()] * len(COLUMNS)]
+    yield "| one thread | " + " | ".join(title(m, p) for m, p in columns()) + " |"
+    yield "|---|" + "---|" * len(columns())
+    for name, found in summary_lines():
+        texts = [span(r) if r else "" for r in found or [()] * len(columns())]
         yield f"| {name} | " + " | ".join(texts) + " |"
-
-
-def write_table(machine, name):
-    yield from table.lines(cells(machine, name))
 
 
 def shown(machine, peers=""):
@@ -173,11 +246,14 @@ def write_speed(machine, peers=""):
 
 def write_claim(machine):
     """How many of the dense rows in cache are as fast as the fastest peer, as the tables round."""
-    found = [c["ratio"] for c in cells(machine, "dense") if c["elements"] in IN_CACHE]
+    found = ratios(machine, "", "dense", IN_CACHE, lambda _: True)
     even = sum(r >= 1 for r in found)
-    yield f"**Fast.** {even} of {len(found)} dense cases of 4 Ki to 1 Mi elements run at least as"
-    yield "fast as the fastest of ONNX Runtime, NumPy and Debian 12's oneDNN and XNNPACK"
-    yield f"(one thread of a {title(machine, '')}; the slowest case runs at {min(found):.2f}x)."
+    page = f"docs/lab/machines.md#{title(machine, '').lower().replace(' ', '-')}"
+    yield f"**Fast.** In {even} of {len(found)} measured cases hewn is at least as fast as the fastest of ONNX"
+    yield "Runtime, NumPy and Debian 12's oneDNN and XNNPACK. In the slowest case it runs at"
+    yield f"{min(found):.2f} times the fastest one's speed. (4 Ki to 1 Mi elements, contiguous tensors, one scale;"
+    commit = read(machine)["tables"]["dense"]["commit"]
+    yield f"[one thread of a {title(machine, '')}]({page}), commit `{commit}`.)"
 
 
 def write_claim_models():
@@ -187,7 +263,8 @@ def write_claim_models():
     models = {row["name"].rpartition(",")[0] for row in about["models"]}
     version = about["onnxruntime"]
     yield f"ONNX Runtime {version} runs {len(models)} quantized models {span(ratios)} times as fast"
-    yield f"with hewn as without it (one thread of {about['machine']})."
+    yield f"with hewn as without it, on [one thread of {about['machine']}](docs/onnxruntime.md#speed),"
+    yield f"commit `{about['commit']}`."
 
 
 def write_code_size(system):
@@ -208,8 +285,8 @@ def write_code_totals():
     for system, about in json.loads(CODE_SIZE.read_text(encoding="utf-8")).items():
         targets = {t for sizes in about.values() for t in sizes["targets"]}
         most = max(sum(s["targets"].get(t, 0) for s in about.values()) for t in targets)
-        texts.append(f"{system} {most // 1000:,} KB")
-    yield f"A target's kernels have at most: {', '.join(texts)}."
+        texts.append(f"{most // 1000:,} KB ({system})")
+    yield f"The kernels of one target take at most {', '.join(texts)}."
 
 
 def write_onnxruntime():
@@ -217,10 +294,11 @@ def write_onnxruntime():
     nodes = {(row["name"], row["elements"]): row for row in about["nodes"]}
     names, sizes = (list(dict.fromkeys(key[i] for key in nodes)) for i in (0, 1))
     version, machine = about["onnxruntime"], about["machine"]
-    yield f"ONNX Runtime {version}'s time over hewn's, one thread of {machine},"
-    yield f"{about['date']}: a node, by its elements, and quantized models."
+    yield f"How many times as fast ONNX Runtime {version} runs with hewn's provider as without it: first"
+    yield "single nodes, by their number of elements; then whole quantized models. Measured on"
+    yield f"{about['date']} at commit `{about['commit']}` on one thread of {machine}."
     yield ""
-    yield "| | " + " | ".join(table.size_text(n) for n in sizes) + " |"
+    yield "| node | " + " | ".join(table.size_text(n) for n in sizes) + " |"
     yield "|---|" + "---|" * len(sizes)
     for name in names:
         ratios = [f"{short(nodes[name, n]['ratio'])}x" for n in sizes]
@@ -253,15 +331,15 @@ def write_python():
     for name, values in about["microseconds"].items():
         yield f"| {name} | " + " | ".join(map(call_text, values)) + " |"
     yield ""
-    yield f"{about['cpu']}, one thread; {versions}."
+    yield f"{about['cpu']}, one thread; {versions}; commit `{about['commit']}`."
 
 
 def write_verified():
-    yield "| system | devices | hewn | variants | cases | elements | differ |"
+    yield "| system | devices | commit | variants | cases | elements | differ |"
     yield "|---|---|---|---|---|---|---|"
     for row in json.loads(VERIFIED.read_text(encoding="utf-8")):
         counts = [f"{row[key]:,}" for key in ("variants", "cases", "elements", "differing")]
-        yield f"| {row['system']} | {row['devices']} | {row['hewn']} | {' | '.join(counts)} |"
+        yield f"| {row['system']} | {row['devices']} | `{row['commit']}` | {' | '.join(counts)} |"
 
 
 WRITERS = {
@@ -269,12 +347,12 @@ WRITERS = {
     "claim_models": write_claim_models,
     "code_size": write_code_size,
     "code_totals": write_code_totals,
+    "machine_pages": write_machine_pages,
     "machines": write_machines,
     "onnxruntime": write_onnxruntime,
     "python": write_python,
     "speed": write_speed,
     "summary": write_summary,
-    "table": write_table,
     "verified": write_verified,
 }
 
@@ -364,16 +442,17 @@ def chart_sizes(machine):
         for op, sig in SHOWN
     ]
     about = read(machine)["machine"]
-    heading = f"hewn's speed over the fastest peer's: {about['name']}, one thread, {about['date']}"
+    commit = read(machine)["tables"]["dense"]["commit"]
+    heading = f"hewn's speed over the fastest peer's: {about['name']}, one thread, commit {commit}"
     return svg(heading, [f"{table.size_text(n)} elements" for n in sizes], lines)
 
 
 def chart_machines():
     """The summary's first part, with the least and the greatest ratio of each line."""
     lines = list(summary_lines())
-    end = [i for i, (_, columns) in enumerate(lines) if columns is None][1]
+    end = [i for i, (_, found) in enumerate(lines) if found is None][1]
     heading = "hewn's speed over the fastest peer's, least to greatest: dense, in cache, one thread"
-    return svg(heading, [title(m, p) for m, p in COLUMNS], lines[1:end])
+    return svg(heading, [title(m, p) for m, p in columns()], lines[1:end])
 
 
 CHARTS = {"sizes.svg": lambda: chart_sizes("zen5"), "machines.svg": chart_machines}
@@ -382,21 +461,58 @@ CHARTS = {"sizes.svg": lambda: chart_sizes("zen5"), "machines.svg": chart_machin
 # ---- Reading measurements in ----
 
 
-def table_text(name, rows):
-    return f"  {json.dumps(name)}: [\n" + ",\n".join("   " + json.dumps(r) for r in rows) + "\n  ]"
+def committed():
+    """The commit whose code is measured."""
+    git = ["git", "-c", "safe.directory=*", "-C", ROOT]
+    if subprocess.check_output([*git, "status", "--porcelain", "--untracked-files=no"]):
+        sys.exit("docs.py: commit your changes first: a figure carries the commit that was measured")
+    return subprocess.check_output([*git, "rev-parse", "--short=7", "HEAD"], text=True).strip()
+
+
+def table_text(name, about):
+    rows = ",\n".join("    " + json.dumps(row) for row in about["rows"])
+    commit, date = json.dumps(about["commit"]), json.dumps(about["date"])
+    return f'  {json.dumps(name)}: {{"commit": {commit}, "date": {date}, "rows": [\n{rows}\n  ]}}'
 
 
 def write_measurements(machine, about):
     """One row a line, so that a change of the file can be read."""
-    tables = ",\n".join(table_text(n, rows) for n, rows in about["tables"].items())
+    tables = ",\n".join(table_text(name, taken) for name, taken in about["tables"].items())
     text = f'{{\n "machine": {json.dumps(about["machine"])},\n "tables": {{\n{tables}\n }}\n}}\n'
     (MEASUREMENTS / f"{machine}.json").write_text(text, encoding="utf-8")
 
 
-def add_report(report, machine, name, threads):
-    about = read(machine)
-    about["tables"][name] = table.read_report(report, threads)
+def new_machine(machine, report):
+    """What the documents say of a machine that has no file yet; edit it by hand if need be."""
+    described = report["machine"]["machine"]
+    cpu, caches = re.match(r"(.*?), \d+ CPUs, (.*), load", described).groups()
+    targets = sorted({row["variant"].rpartition("__")[2] for row in report["rows"]})
+    return {"name": machine, "cpu": cpu, "caches": caches, "targets": targets}
+
+
+def add_report(path, machine, name, commit):
+    report = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
+    file = MEASUREMENTS / f"{machine}.json"
+    about = read(machine) if file.exists() else {"machine": {}, "tables": {}}
+    about["machine"] = about["machine"] or new_machine(machine, report)
+    threads = int(re.search(r"--threads (\d+)", TABLES[name][1])[1])
+    rows = table.read_report(path, threads)
+    date = report["machine"]["date"][:10]
+    about["tables"][name] = {"commit": commit, "date": date, "rows": rows}
     write_measurements(machine, about)
+
+
+def record(machine, names, commit):
+    """Measures this machine and adds each table as soon as it is there."""
+    for name in names or TABLES:
+        with tempfile.TemporaryDirectory() as results:
+            command = [ROOT / "bench" / "run.sh", "--results", results, *TABLES[name][1].split()]
+            # Not 0 also if a peer is not exact, which the table says.
+            subprocess.run(command, check=False)
+            report = pathlib.Path(results) / "report.json"
+            if not report.exists():
+                sys.exit(f"docs.py: bench/run.sh did not measure the table {name}")
+            add_report(report, machine, name, commit)
 
 
 def operator_of(kernel):
@@ -428,8 +544,8 @@ def add_code_size(path):
     CODE_SIZE.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
 
 
-def verified_row(report):
-    """Of a report of `hewn verify --json`: which machine, and the sums over its variants."""
+def verified_row(report, commit=""):
+    """Which machine a report of `hewn verify --json` is of, and the sums over its variants."""
 
     def total(key):
         return sum(variant[key] for variant in report["variants"])
@@ -438,7 +554,7 @@ def verified_row(report):
     return {
         "system": re.sub(r"(\d+\.\d+)\S*", r"\1", report["system"]),  # the kernel's "6.1"
         "devices": ", ".join(device["name"] for device in report["devices"]),
-        "hewn": report["hewn"],
+        "commit": commit,
         "variants": len(report["variants"]),
         "cases": total("cases") + sum(row["passed"] for row in report["conformance"]) + failed,
         "elements": total("elements"),
@@ -446,12 +562,12 @@ def verified_row(report):
     }
 
 
-def add_verified(paths):
+def add_verified(paths, commit):
     """A later report of the same system and devices takes the place of an earlier one."""
     rows = json.loads(VERIFIED.read_text(encoding="utf-8")) if VERIFIED.exists() else []
     by_machine = {(row["system"], row["devices"]): row for row in rows}
     for path in paths:
-        row = verified_row(json.loads(pathlib.Path(path).read_text(encoding="utf-8")))
+        row = verified_row(json.loads(pathlib.Path(path).read_text(encoding="utf-8")), commit)
         by_machine[row["system"], row["devices"]] = row
     lines = ",\n".join(" " + json.dumps(by_machine[key]) for key in sorted(by_machine))
     VERIFIED.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
@@ -479,17 +595,24 @@ def stale():
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="write nothing; fail where it would")
+    parser.add_argument("--record", nargs="+", metavar=("MACHINE", "TABLE"))
     parser.add_argument("--add", nargs=3, metavar=("REPORT", "MACHINE", "TABLE"))
-    parser.add_argument("--threads", type=int, default=1, help="of --add: only rows of this many")
     parser.add_argument("--code-size", metavar="FILE")
     parser.add_argument("--verified", nargs="+", metavar="REPORT")
+    parser.add_argument("--commit", help="whose code a report is of; default: the present commit")
     options = parser.parse_args()
+    names = options.record[1:] if options.record else options.add[2:] if options.add else []
+    for name in names:
+        if name not in TABLES:
+            parser.error(f"{name} is no table; the tables are {', '.join(TABLES)}")
+    if options.record:
+        record(options.record[0], options.record[1:], committed())
     if options.add:
-        add_report(*options.add, options.threads)
+        add_report(*options.add, options.commit or committed())
     if options.code_size:
         add_code_size(options.code_size)
     if options.verified:
-        add_verified(options.verified)
+        add_verified(options.verified, options.commit or committed())
     changed = list(stale())
     for path, text in changed:
         print(

@@ -1,14 +1,16 @@
-"""Whether this build is slower than another: gate.py ROWS.json...
+"""Tells whether this build is slower than another one: gate.py ROWS.json... (bench/gate.sh runs
+it).
 
-Each file holds the rows that compare wrote with --baseline and --json. A row has fallen if in every
-file the upper end of its interval lies below 1 - NOISE. Prints such rows; exit status 1 if there
-are any, 2 if the files hold no row of a baseline or not the same ones."""
+Each file has the rows that `compare` wrote with --baseline and --json. A row counts as slower if
+the upper end of its interval lies below 1 - NOISE in every file. Prints these rows. The exit status
+is 1 if there are any, and 2 if the files have no rows of a baseline or have different rows."""
 
 import json
 import sys
 
-# Two builds of the same code differ by so much in small calls: where the linker puts functions, and
-# what else the machine does between two rounds (bench/README.md, "Before and after").
+# Two builds of the same code can differ by this much in small calls, because the linker puts
+# functions at other addresses, and because of other load between two rounds (bench/README.md,
+# "Before and after").
 NOISE = 0.03
 KEYS = ("op", "signature", "layout", "elements", "threads")
 
@@ -20,7 +22,8 @@ def baseline_rows(path):
 
 
 def fallen(reports):
-    """The rows that are below noise in all reports, with their ratios in each."""
+    """The rows that are slower in all reports, by more than noise, each with its row in every
+    report."""
     for key in reports[0]:
         rows = [report[key] for report in reports]
         if all(row["ratio_high"] < 1 - NOISE for row in rows):

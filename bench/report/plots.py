@@ -1,8 +1,9 @@
 """Pictures and a page of what compare measured: plots.py REPORT FOLDER
 
-<operator>.png has a panel for each signature: GB/s over elements on one thread, for hewn, its peers
-or a baseline, and the machine's limit. layouts.png has the ratio to each peer in each layout,
-calls.png the time of a call of 16 elements. index.html shows all of these and all rows."""
+<operator>.png has a panel for each signature. It shows GB/s by the number of elements with one
+thread, for hewn, for its peers or a baseline, and for the machine's limit. layouts.png shows the
+ratio to each peer in each layout. calls.png shows the time of a call with 16 elements. index.html
+has all pictures and all rows."""
 
 import argparse
 import html
@@ -80,8 +81,8 @@ def share_legend(figure, axes):
 
 
 def roofline(report, op, path):
-    """Draws dense tensors of one operator. False if there is nothing to draw."""
-    # A call of 16 elements is a matter of nanoseconds, not of bandwidth.
+    """Draws the speed of one operator on dense tensors. False if there is nothing to draw."""
+    # calls() draws small problems, where the cost of a call counts and not the bandwidth.
     rows = [r for r in report["rows"] if r["op"] == op and r["layout"] == "dense"
             and r["elements"] >= 1024]
     rows = [r for r in rows if r["threads"] == min(r["threads"] for r in rows)]
@@ -118,7 +119,7 @@ def roofline(report, op, path):
 
 
 def calls(report, path):
-    """Draws the time of a call of 16 elements, one thread. False if there is nothing to draw."""
+    """Draws the time of a call with 16 elements. False if there is nothing to draw."""
     rows = [r for r in report["rows"] if r["layout"] == "dense" and r["elements"] == 16]
     rows = [r for r in rows if r["threads"] == min(r["threads"] for r in rows)]
     if not rows:
@@ -145,8 +146,8 @@ def calls(report, path):
 
 
 def layouts(report, path):
-    """Draws hewn's ratio to each peer by layout, at the size closest to 1 Mi elements. False if
-    there is nothing to draw."""
+    """Draws the ratio of hewn's speed to each peer's by layout, at the size that is closest to 1 Mi
+    elements. False if there is nothing to draw."""
     rows = [r for r in report["rows"] if r["layout"] != "dense"]
     if not rows:
         return False
@@ -185,6 +186,7 @@ def layouts(report, path):
 
 
 def table(report):
+    """The HTML table of all rows."""
     peers = unique(p["peer"] for r in report["rows"] for p in r["peers"])
     head = ["operator", "signature", "layout", "elements", "threads", "a call", "GB/s",
             "of limit"] + peers

@@ -1,9 +1,9 @@
 """The rows of reports as a Markdown table: table.py [--threads N] REPORT... > table.md
 
-A line is an operator, signature and layout; a column is a number of elements. An entry has hewn's
-speed over that of the best peer, its 95 % interval, that peer (\\* where its results are not
-exact), hewn's GB/s and its share of the machine's limit.
-"""
+A line is for an operator, signature and layout; a column is for a number of elements. An entry has
+the ratio of hewn's speed to that of the best peer, its 95 % interval, that peer (with \\* if its
+results are not exact), hewn's GB/s, and its share of the machine's limit. docs.py makes the
+documents' tables with the functions of this file. """
 
 import argparse
 import json
@@ -13,13 +13,14 @@ import pathlib
 def size_text(elements):
     for unit, name in ((1 << 20, "Mi"), (1 << 10, "Ki")):
         whole = round(elements / unit)
-        if whole >= 1 and abs(elements / unit - whole) < 0.01:  # 4095 is 4 Ki, 1500 is not 1
+        # 4095 is shown as 4 Ki, because layouts of whole rows have a few elements less.
+        if whole >= 1 and abs(elements / unit - whole) < 0.01:
             return f"{whole} {name}"
     return str(elements)
 
 
 def best(row):
-    """What a table says of a report's row, rounded as the table rounds it."""
+    """The facts that a table shows of a report's row, rounded as the table rounds them."""
     cell = {
         "op": row["op"].upper(),
         "signature": row["signature"],
@@ -51,7 +52,7 @@ def entry(cell):
 
 
 def lines(cells, text=entry, layouts=True):
-    """The table's lines. text says what stands in a cell."""
+    """The table's lines. text(cell) is the text of an entry."""
     sizes = list(dict.fromkeys(size_text(n) for n in sorted({c["elements"] for c in cells})))
     kernels = {}
     for cell in cells:
