@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""blocks_rules_test.py: what blocks_test.py says to pages that break a rule, and to one that
-breaks none."""
+"""Tests what blocks_test.py says to pages that break a rule, and to a page that breaks none."""
 
 import pathlib
 import subprocess
@@ -72,7 +71,7 @@ class Rules(unittest.TestCase):
         self.addCleanup(self.folder.cleanup)
 
     def program(self, page, *options):
-        """Its exit status and what it prints."""
+        """Runs blocks_test.py on the page. Returns its exit status and what it prints."""
         path = pathlib.Path(self.folder.name) / "page.md"
         path.write_text(page, encoding="utf-8")
         command = [sys.executable, PROGRAM, path, *options]

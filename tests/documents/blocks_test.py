@@ -50,7 +50,7 @@ RUN = {
     "python": (".py", "python3 {file}"),
     "js": (".mjs", "node {file}"),
 }  # fmt: skip
-EXCUSED = {"kotlin", "bat"}  # nothing runs these here
+EXCUSED = {"kotlin", "bat"}  # nothing here can run these
 
 # The kernels of builds in the copy.
 SIGNATURES = ("add_f32", "quantize_linear_f32_u8", "quantize_linear_f32_i8",
@@ -101,7 +101,7 @@ class Block:
 def read_blocks(page):
     tokens = MarkdownIt("commonmark").parse((ROOT / page).read_text(encoding="utf-8"))
     blocks = []
-    previous = None  # the language of the block before, in this section
+    previous = None  # the language of the block before it in this section
     for index, token in enumerate(tokens):
         if token.type == "heading_open":
             previous = None
@@ -149,7 +149,8 @@ def run_git(folder, *arguments):
 
 
 def make_copy(copy, generators):
-    """The files of ROOT that git tracks or would, as they are now, in a repository of their own."""
+    """Copies the files of ROOT that git tracks or would track, as they are now, to a repository of
+    their own."""
     if not (ROOT / ".git").exists():
         print(f"skipped: {ROOT} is no git checkout, which says which files are the sources")
         sys.exit(77)
@@ -171,7 +172,8 @@ def make_copy(copy, generators):
     who = ("-c", "user.name=test", "-c", "user.email=test@localhost")
     run_git(copy, *who, "commit", "--quiet", "--message", "The sources as they are")
 
-    # What scripts/setup.sh makes, so that it finds it: this tree's, with this folder in its stamp.
+    # The copy gets this tree's virtual environment, with the copy's folder in its stamp, so that
+    # scripts/setup.sh finds it and makes none.
     stamp = ROOT / ".venv" / "hewn.stamp"
     if stamp.is_file():
         (copy / ".venv").mkdir()
@@ -185,7 +187,8 @@ def make_copy(copy, generators):
 
 
 def one_by_one(commands):
-    """`set -e` overlooks what fails before `&&`."""
+    """Puts commands that are joined by `&&` on lines of their own, because `set -e` overlooks a
+    failure before `&&`."""
     return re.sub(r"\s&&\s+", "\n", commands)
 
 
@@ -194,7 +197,7 @@ class NotBuilt(Exception):
 
 
 class Page:
-    """A page's shell and what its fragments add up to."""
+    """A page's shell, and the code that its blocks have so far."""
 
     def __init__(self, build, work, generators):
         self.build = build
@@ -217,7 +220,7 @@ class Page:
         return text
 
     def shell(self, commands):
-        """Runs them; returns what they print, or raises CalledProcessError."""
+        """Runs the commands. Returns what they print, or raises CalledProcessError."""
         script = "\n".join([
             "set -eo pipefail",
             f"source '{self.state}'",
@@ -240,7 +243,7 @@ class Page:
         return result.stdout
 
     def link(self, needed):
-        """What a block needs of the sources' folder, into the copy."""
+        """Links what a block needs from the sources' folder into the copy."""
         first, *rest = pathlib.PurePath(needed).parts
         source = (self.build if first == "build" else ROOT / first).joinpath(*rest)
         if not source.exists():
@@ -251,7 +254,7 @@ class Page:
             target.symlink_to(source)
 
     def program(self, block):
-        """The block's code, after what stands before it."""
+        """The block's code, with what must stand before it."""
         code = self.in_place("\n".join(block.comments.get("setup", []) + [block.code]))
         if block.language == "sh":
             return one_by_one(code)
@@ -261,7 +264,8 @@ class Page:
         earlier.append(code)
         if block.language not in ("c", "cpp"):
             return "\n".join(earlier)
-        # Each in a scope inside the one before, as it may declare the same names.
+        # Each block stands in a scope inside the one before it, because it may declare the same
+        # names.
         lines = "\n{\n".join(earlier).splitlines()
         includes = [line for line in lines if line.startswith("#include")]
         body = [line for line in lines if not line.startswith("#include")]
@@ -280,7 +284,7 @@ class Page:
 
 
 def times():
-    """Of the clock, and of the CPU for programs that have ended."""
+    """The time of the clock, and the time that ended programs have spent on the CPU."""
     now = os.times()
     return now.elapsed, now.children_user + now.children_system
 
@@ -319,7 +323,7 @@ def run_page(page, build, generators, work):
             failed = True
             print(f"{block.where}: exit status {error.returncode}:\n{block.code}\nprinted\n"
                   f"{error.stdout[-10000:]}")  # fmt: skip
-            break  # later blocks rely on it
+            break  # later blocks rely on this one
     excused = tell_excuses(blocks)
     print(f"{page}: {run} blocks run, {compared} outputs compared, {excused} blocks excused")
     if failed:

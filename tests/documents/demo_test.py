@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Checks what ./demo.sh wrote: demo_test.py FOLDER [LOG]
 
-FOLDER is demo-output. Its index.html must hold every picture with a caption, the table with every
-operator and no differing result, and commands that give the demo's results again, which are run.
-LOG is what demo.sh printed; its last line must name the page. Needs only Python's standard library
-and bash."""
+FOLDER is demo-output. Its index.html must have every picture with a caption, the table with every
+operator and no differing result, and commands that compute the demo's results again. The test runs
+these commands. LOG is what demo.sh printed; its last line must name the page. The test needs only
+Python's standard library and bash."""
 
 import base64
 import html.parser
@@ -22,9 +22,10 @@ FOLDER = pathlib.Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else None
 LOG = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else None
 PICTURES = 9
 OPERATORS = {"QUANTIZE_LINEAR", "DEQUANTIZE_LINEAR", "QUANTIZED_LINEAR_ADD", "ADD"}
-# Elements without contents, and those whose end tag may be left out. The page ends all others.
+# Elements that have no contents, and elements whose end tag may be left out. The page ends all
+# others.
 NO_END = {"meta", "link", "img", "html"}
-# Where an element may name something that is loaded from elsewhere.
+# Attributes in which an element may name something that is loaded from elsewhere.
 LINKS = {"src", "href", "srcset", "data", "poster", "action", "background"}
 
 
@@ -83,7 +84,8 @@ def paeth(left, above, corner):
 
 
 def decode_png(data):
-    """Width, height and bytes of a PNG of 8-bit RGB. An exception if anything is wrong with it."""
+    """The width, the height and the bytes of a PNG of 8-bit RGB. Raises an exception if anything is
+    wrong with it."""
     if data[:8] != b"\x89PNG\r\n\x1a\n":
         raise ValueError("not a PNG")
     position, header, packed, last = 8, None, b"", None
@@ -154,12 +156,12 @@ class DemoTest(unittest.TestCase):
             self.assertEqual([image["width"], image["height"]], [str(width), str(height)])
             self.assertTrue(image["alt"].strip())
             self.assertGreater(len(set(pixels)), 1, image["alt"])
-            # The caption has more than the title, and names the file, which is the same picture.
+            # The caption has more than the title. It names a file that is the same picture.
             self.assertGreater(len(figure["caption"].split()), len(image["alt"].split()) + 1)
             (file,) = re.findall(r"\S+\.png", figure["caption"])
             self.assertEqual((FOLDER / file).read_bytes(), data, file)
             seen[file] = pixels
-        # What 8 bits restore may be the photograph again, to the last pixel.
+        # A picture that was restored from 8 bits may equal the photograph, to the last pixel.
         others = {pixels for file, pixels in seen.items() if "_dequantized_" not in file}
         self.assertEqual(len(others), PICTURES - 2)
         self.assertEqual(len({figure["caption"] for figure in self.page.figures}), PICTURES)
@@ -184,7 +186,7 @@ class DemoTest(unittest.TestCase):
 
     def test_the_commands_give_the_same_results(self):
         by_hand = FOLDER / "by_hand"
-        shutil.rmtree(by_hand, ignore_errors=True)  # of an earlier run
+        shutil.rmtree(by_hand, ignore_errors=True)  # left by an earlier run
         run = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", self.page.commands],
             stdout=subprocess.PIPE,

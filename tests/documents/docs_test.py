@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
-"""docs_test.py BUILD: links, anchors and the paths in backticks lead somewhere, also from
-the code's comments. Tables of numbers in documents are those of the lists, the build and the measurements."""
+"""Checks the documents: docs_test.py BUILD
+
+Links, anchors and the paths in backticks must lead somewhere, and so must the code's comments that
+name documents. Tables of numbers in documents must agree with the lists, the build and the
+measurements."""
 
 import functools
 import json
@@ -26,7 +29,7 @@ FOLDERS = (
 
 
 def tracked(*patterns):
-    # Whoever owns the folder; new files too.
+    # Works whoever owns the folder, and lists new files too.
     command = ["git", "-c", "safe.directory=*", "-C", ROOT, "ls-files", "-z", "--cached"]
     command += ["--others", "--exclude-standard"]
     names = subprocess.run([*command, "--", *patterns], stdout=subprocess.PIPE, check=True).stdout
@@ -51,7 +54,8 @@ def inline(name, *types):
 
 
 def slugs(name):
-    """GitHub's anchors: lower case, spaces as hyphens, no other punctuation; a number if taken."""
+    """The anchors that GitHub gives headings: in lower case, with hyphens for spaces, without other
+    punctuation, and with a number if the anchor is taken."""
     found = []
     for heading, content in zip(tokens(name), tokens(name)[1:]):
         if heading.type != "heading_open":
@@ -74,7 +78,7 @@ def links(name):
 
 
 def broken(name, target):
-    """What is wrong with a relative link of the page; None if nothing is."""
+    """What is wrong with a relative link of the page; None if it is right."""
     path, _, anchor = target.partition("#")
     file = (ROOT / name).parent / path if path else ROOT / name
     if not file.exists():
@@ -85,7 +89,7 @@ def broken(name, target):
 
 
 def paths(name):
-    """What stands in backticks and looks like a path of the repository, placeholders aside."""
+    """The words in backticks that look like paths of the repository, except placeholders."""
     for code in inline(name, "code_inline"):
         for word in code.content.split():
             path = re.match(rf"\./(\S+\.sh)$|((?:{FOLDERS})/[\w./-]*)$", word)
@@ -131,12 +135,12 @@ class Documents(unittest.TestCase):
 
 
 class Numbers(unittest.TestCase):
-    """The README's tables beside the lists of the build."""
+    """Compares the README's tables with the lists of the build."""
 
     maxDiff = None
 
     def rows(self, first):
-        """(name, number) of the rows that begin with such a name and end with a number."""
+        """Returns (name, number) of the rows that begin with such a name and end with a number."""
         return re.findall(rf"^\| {first} \|.*\| (\d+) \|$", text("README.md"), re.MULTILINE)
 
     def test_kernels_of_an_operator(self):
@@ -144,12 +148,12 @@ class Numbers(unittest.TestCase):
         self.assertEqual(self.rows("([A-Z_]+)"), kernels)
 
     def test_targets(self):
-        targets = [(target.name, str(target.rank)) for target in TARGETS]
+        targets = [(target.name, str(target.priority)) for target in TARGETS]
         self.assertEqual(sorted(self.rows(r"`(\w+)`")), sorted(targets))
 
 
 class Build(unittest.TestCase):
-    """What only a build of everything has."""
+    """What can be checked only with a build of everything."""
 
     def setUp(self):
         self.sizes = BUILD / "code-size.txt"

@@ -1,4 +1,4 @@
-# The documents: their links, tables and commands.
+# Tests of the documents: their links, tables and commands.
 
 if(NOT native_linux)
     return()
@@ -9,9 +9,21 @@ hewn_add_test(operators_doc posix COMMAND ${HEWN_PYTHON}
 hewn_add_test(docs posix COMMAND ${HEWN_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/docs_test.py
     ${PROJECT_BINARY_DIR})
 
+# ---- The site ----
+
+# The site (docs/lab/site.md): its links and references, and how it looks in a browser.
+if(NOT HEWN_SANITIZED)
+    hewn_add_test(site posix COMMAND ${HEWN_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/site_test.py
+        ${PROJECT_BINARY_DIR}/site
+        PROPERTIES SKIP_RETURN_CODE 77 FIXTURES_SETUP site COST 60)
+    hewn_add_test(site.chromium posix COMMAND ${CMAKE_CURRENT_LIST_DIR}/site_browser_test.sh
+        ${PROJECT_BINARY_DIR}/site ${CMAKE_CURRENT_BINARY_DIR}/site
+        PROPERTIES SKIP_RETURN_CODE 77 FIXTURES_REQUIRED site COST 30)
+endif()
+
 # ---- Blocks ----
 
-# The blocks of commands and code in the documents: they are run as a reader would run them.
+# The blocks of commands and code in the documents are run as a reader would run them.
 
 if(HEWN_SANITIZED OR NOT HEWN_ARCH STREQUAL "x86-64")
     return()
@@ -24,7 +36,7 @@ file(GLOB pages CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
     ${PROJECT_SOURCE_DIR}/bench/README.md ${PROJECT_SOURCE_DIR}/examples/README.md
     ${PROJECT_SOURCE_DIR}/docs/*.md ${PROJECT_SOURCE_DIR}/docs/lab/*.md)
 
-# Each block is run, or excused with a reason; this test lists the excuses.
+# Each block is run, or excused with a reason. This test lists the excuses.
 hewn_add_test(blocks posix COMMAND ${blocks} --check ${pages})
 foreach(page IN LISTS pages)
     file(STRINGS ${PROJECT_SOURCE_DIR}/${page} fences REGEX "^ *```[a-z]")
@@ -43,6 +55,6 @@ foreach(page IN LISTS pages)
         --generators $<TARGET_FILE:hewn_generators>
         --work ${CMAKE_CURRENT_BINARY_DIR}/blocks/${name}
         PROPERTIES SKIP_RETURN_CODE 77 ${cost}
-        # They leave the environments that blocks need.
+        # These tests leave the environments that blocks need.
         DEPENDS "python;onnxruntime.nodes.newest")
 endforeach()

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# first_contact.sh FOLDER: what a new user types first. Makes a clone of this repository in FOLDER,
-# runs the README's first command there, ./demo.sh, and checks what it printed and wrote. What is
-# not committed is not in the clone.
+# Does what a new user does first: first_contact.sh FOLDER
+#
+# It makes a clone of this repository in FOLDER, runs ./demo.sh there, which is the README's first
+# command, and checks what that printed and wrote. The clone has only what is committed.
 set -euo pipefail
 source=$(CDPATH="" cd -P "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 folder=$(realpath -m "${1:?"usage: $0 FOLDER"}")
@@ -12,7 +13,7 @@ rm -rf "$folder"
 cd "$folder"
 ./demo.sh 2>&1 | tee "$folder.log"
 
-# What examples/add prints, and a line that tells how long each stage took.
+# The log has what examples/add prints, and a line with the time of each stage.
 grep -qE '^11 22 33 44 \(add_f32__x86_64_[a-z0-9_]+\)$' "$folder.log" ||
     fail "examples/add has not printed its sum"
 grep -q '^== time: set up [0-9.]* s, .*run the demo [0-9.]* s$' "$folder.log" ||

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""operators_doc_test.py operators.json: docs/operators.md, written down from DirectML's reference,
-says what the build's operator table says: types, levels, tensors, roles, types, what may be absent,
-kernels."""
+"""Compares docs/operators.md with the build's operator table: operators_doc_test.py
+operators.json
+
+The page is written by hand from DirectML's reference. It must say the same as the table about
+levels, tensors, their roles and types, what may be absent, attributes and kernels."""
 
 import json
 import pathlib
@@ -13,13 +15,14 @@ PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "operators.md"
 
 
 def sections(text):
-    """The text below each heading of the second order."""
+    """The text under each heading of the second level."""
     parts = re.split(r"^## (.+)$", text, flags=re.MULTILINE)
     return dict(zip(parts[1::2], parts[2::2]))
 
 
 def tables(text):
-    """Each table as a list of its rows, the heading first, cells without spaces around them."""
+    """Each table as a list of its rows, of which the heading is the first. Cells have no spaces
+    around them."""
     found = re.findall(r"((?:^\|.*\|\n)+)", text, flags=re.MULTILINE)
     return [[[cell.strip() for cell in line.strip().strip("|").split("|")]
              for line in table.splitlines() if not re.match(r"^\|(-+\|)+$", line)]
@@ -27,7 +30,7 @@ def tables(text):
 
 
 def tensor_row(tensor, tensors):
-    """A row of the page for a tensor of the table."""
+    """The page's row for a tensor of the operator table."""
     name = tensor["name"] + (f", optional from {tensor['optional_from']}"
                              if tensor["optional_from"] else "")
     like = f"{tensors[tensor['like']]['name']}'s" if tensor["like"] >= 0 else ""
