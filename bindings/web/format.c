@@ -1,5 +1,6 @@
-// The C library's formatted text as far as the runtime's messages use it. The library's own, with
-// floating point of 128 bits, would be a fifth of a module with one kernel.
+// snprintf and vsnprintf for hewn.wasm, with only those conversions that the runtime's messages
+// use. The C library's own functions, which include 128-bit floating point, would be a fifth of a
+// module with one kernel.
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -7,7 +8,7 @@
 
 typedef struct {
     char *at, *end;
-    int length;  // with what had no room
+    int length;  // of the whole text, including the characters for which there was no room
 } Text;
 
 static void put(Text *text, char c) {
@@ -23,7 +24,8 @@ static void put_number(Text *text, uint64_t number, unsigned base) {
     while (count > 0) put(text, digits[--count]);
 }
 
-// Other conversions end the program: tests/format_test.py tries all that the runtime has.
+// The conversions are %s, %d, %u, %x, %lld, %llu and %llx. Any other ends the program:
+// tests/format_test.py tries all that the runtime uses.
 int vsnprintf(char *restrict to, size_t size, const char *restrict format, va_list arguments) {
     Text text = {to, size > 0 ? to + size - 1 : to, 0};
     for (; *format; format++) {

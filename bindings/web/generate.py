@@ -1,7 +1,7 @@
-"""Writes what is generated of the npm package: generate.py OPERATORS_JSON VERSION FOLDER
+"""Writes the generated files of the npm package: generate.py OPERATORS_JSON VERSION FOLDER
 
-OPERATORS_JSON is generated/operators.json of a build: lists/operators.py as JSON. FOLDER
-gets operators.d.ts and package.json. A new operator needs nothing here."""
+OPERATORS_JSON is generated/operators.json of a build, which has lists/operators.py as JSON.
+operators.d.ts and package.json are written to FOLDER. A new operator needs no change here."""
 
 import importlib.util
 import json
@@ -10,7 +10,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 
-# Python's package has the same table.
+# The generator of the Python package. It reads the same table, and has the texts about types.
 SPEC = importlib.util.spec_from_file_location("python", HERE.parent / "python/generate.py")
 python = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(python)
@@ -22,7 +22,7 @@ def camel(words):
 
 
 class Interface(python.Operator):
-    """An operator's tensors, by DirectML's names."""
+    """An operator as an interface of its tensors, with DirectML's names in camel case."""
 
     def __init__(self, row):
         super().__init__(row)
@@ -35,7 +35,8 @@ class Interface(python.Operator):
             yield f"        /** {self.type_text(tensor)} */\n        {name}{optional}: T;\n"
 
     def text(self):
-        doc = f"    /** {self.row['formula']}. ONNX's {self.row['onnx']}. */\n"
+        onnx = f" ONNX's {self.row['onnx']}." if self.row["onnx"] else ""
+        doc = f"    /** {self.row['formula']}.{onnx} */\n"
         return f"{doc}    {camel(self.row['name'])}: {{\n{''.join(self.members())}    }};\n"
 
     def attributes_text(self):
@@ -49,11 +50,13 @@ class Interface(python.Operator):
 
 def declarations(rows):
     yield "// Written by generate.py from hewn's operator table.\n"
-    yield "/** The tensors of each operator, in order, the outputs last; T for each. */\n"
+    yield "/** The tensors of each operator, the outputs last, with their data types. T is what stands\n"
+    yield " * for a tensor: TensorDesc in compile(), Tensor in run(). docs/numerics.md of hewn's source\n"
+    yield " * has the formulas with every rounding. */\n"
     yield "export interface Operators<T> {\n"
     yield from (Interface(row).text() for row in rows)
     yield "}\n"
-    yield "/** The attributes of each operator. */\n"
+    yield "/** The attributes of each operator, as ONNX names them. */\n"
     yield "export interface Attributes {\n"
     yield from (Interface(row).attributes_text() for row in rows)
     yield "}\n"

@@ -1,8 +1,10 @@
-// hewn for JavaScript: tensors in the memory of hewn.wasm, and operators on them. A layer over the
-// C interface (include/hewn/hewn.h), whose table of operators it reads. hewn.d.ts documents it.
+// hewn for JavaScript: tensors in the memory of hewn.wasm, and operators on them. It is a layer
+// over the C interface (include/hewn/hewn.h), and reads the operators from the library's table.
+// hewn.d.ts documents all that is exported.
 
-// hewn_data_type, and how JavaScript sees the elements. Some engines have no Float16Array; there an
-// element is its 16 bits, as one of bfloat16 is everywhere.
+// The data types: their numbers (hewn_data_type), and the classes of their arrays. Some engines
+// have no Float16Array. In these, an element of float16 is its 16 bits, as one of bfloat16 is
+// everywhere.
 const TYPES = {
     float32: [1, Float32Array],
     float16: [2, globalThis.Float16Array ?? Uint16Array],
@@ -22,42 +24,44 @@ const TYPES = {
 };
 const typeName = number => Object.keys(TYPES).find(name => TYPES[name][0] === number);
 const ROLES = ['data', 'scale', 'zeroPoint', 'output'];
-// Words of hewn.h's structs; module.c compares them.
+// The sizes of hewn.h's structs in words of 4 bytes. module.c checks them.
 const WORDS = {error: 66, tensor: 6, operator: 3, options: 8, binding: 6, info: 12, tensorInfo: 9,
     attributeInfo: 5, variant: 8};
 const ENOSYS = 52;
-// Bytes of one allocation. The C library grows the memory by a signed number of bytes, and ends the
-// module where it is negative.
+// The most bytes of one allocation. The C library grows the memory by a signed number of bytes, and
+// ends the module if that is negative.
 const LARGEST = 2 ** 31 - 2 ** 17;
-// Some hewn_status.
+// Some values of hewn_status.
 const INVALID_ARGUMENT = 1, INVALID_BINDING = 3, OUT_OF_MEMORY = 5;
 
-// The index of the word at a pointer. Above 2 GiB a pointer may come as a negative number.
+// The index of the word at a pointer. A pointer above 2 GiB may be a negative number.
 const wordAt = pointer => pointer >>> 2;
 
-/** The bits of the f16 that is nearest, even if two are, to a number of 64 bits. */
+/** The bits of the f16 that is nearest to a number. Ties go to the even one. */
 export function toF16(value) {
     const magnitude = Math.abs(value), sign = value < 0 || Object.is(value, -0) ? 0x8000 : 0;
     if (Number.isNaN(value)) return 0x7e00;
-    // In units of the last place of its exponent, of which subnormals have the lowest.
+    // The magnitude in units of the last place of its exponent. Subnormals have the lowest
+    // exponent.
     const exponent = magnitude < 2 ** -14 ? -14 : Math.floor(Math.log2(magnitude));
     const below = exponent > -14 && magnitude < 2 ** exponent ? exponent - 1 : exponent;
     const units = rint(magnitude / 2 ** (below - 10));
     const bits = units + ((below + 14) << 10);
     return sign | (magnitude === Infinity || bits > 0x7c00 ? 0x7c00 : bits);
 }
-/** The bits of the bf16 that is nearest, even if two are, to a number of 64 bits. */
+/** The bits of the bf16 that is nearest to a number. Ties go to the even one. */
 export function toBf16(value) {
     if (Number.isNaN(value)) return 0x7fc0;
     const word = new DataView(new ArrayBuffer(4));
     word.setFloat32(0, value);
     const cut = Math.abs(value) - Math.abs(word.getFloat32(0)), bits = word.getUint32(0);
-    // f32 rounded to odd: where something was cut off its last bit is 1, so bf16 is rounded once.
+    // Rounds to f32 "to odd" first: the last bit is 1 if any bits were cut off. So the second step
+    // sees that the value is not a tie, and the result is as if it was rounded once.
     const odd = !cut || bits & 1 ? bits : cut < 0 ? bits - 1 : bits | 1;
     return (odd + 0x7fff + ((odd >>> 16) & 1)) >>> 16;
 }
 
-// To an integer, even if two are as near.
+// Rounds to the nearest integer, ties to even.
 const rint = x => (Math.abs(x) < 2 ** 51 ? x + 1.5 * 2 ** 52 - 1.5 * 2 ** 52 : x);
 
 /** The typed array class of a data type. */
@@ -75,7 +79,7 @@ function shown(value) {
     return name ? `${/^[AEIOU]/.test(name) ? 'an' : 'a'} ${name}` : 'an object';
 }
 
-/** What hewn refuses: `status` is a hewn_status. */
+/** An error of hewn. `status` is a hewn_status. */
 export class HewnError extends Error {
     constructor(status, message) {
         super(message);
@@ -84,12 +88,13 @@ export class HewnError extends Error {
     }
 }
 
-// "quantize_linear" is quantizeLinear, "AScaleTensor" aScale, "bf16" bfloat16.
+// JavaScript's names: quantizeLinear for "quantize_linear", aScale for "AScaleTensor", bfloat16 for
+// "bf16".
 const operatorName = text => text.replace(/_./g, pair => pair[1].toUpperCase());
 const tensorName = text => text[0].toLowerCase() + text.slice(1).replace(/Tensor$/, '');
 const valueName = text => text.replace(/f(?=\d)/, 'float');
 
-/** The module, from where `source` says; by default from the file beside this one. */
+/** Loads the module from `source`, by default from the file next to this one. */
 export async function load(source = new URL('hewn.wasm', import.meta.url)) {
     const module = await compiled(await source);
     let instance;
@@ -107,20 +112,24 @@ async function compiled(source) {
     if (typeof Response === 'undefined' || !(source instanceof Response))
         return WebAssembly.compile(source);
     if (!source.ok) throw new Error(`hewn.wasm: ${source.status} ${source.statusText}`);
-    // Not every server knows the type by which engines compile while they read.
+    // Engines compile while they read only if the server sends the right type.
     return /^application\/wasm\b/.test(source.headers.get('content-type'))
         ? WebAssembly.compileStreaming(source)
         : WebAssembly.compile(await source.arrayBuffer());
 }
 
-// fetch() of Node.js opens no files.
+// fetch() of Node.js cannot open files.
 async function opened(url) {
     if (!String(url).startsWith('file:') || !globalThis.process?.versions?.node) return fetch(url);
-    const {readFile} = await import('node:fs/promises');
+    // A bundler for browsers must leave this import alone. esbuild does, because the name is in a
+    // variable; webpack and Vite do, because of the comments.
+    const files = 'node:fs/promises';
+    const {readFile} = await import(/* webpackIgnore: true */ /* @vite-ignore */ files);
     return readFile(new URL(url));
 }
 
-// What the C library asks of a system: there is none. The environment is empty.
+// The system calls that the C library imports. There is no system: the environment is empty, and
+// other calls fail.
 const systemCall = (name, memory) => (first, second) => {
     if (name === 'environ_sizes_get')
         for (const pointer of [first, second]) new Uint32Array(memory())[wordAt(pointer)] = 0;
@@ -142,14 +151,14 @@ export class Hewn {
     }
 
     get memory() { return this.#exports.memory; }
-    // The memory in words. Growing it makes another buffer.
+    // The memory as words. When it grows, it becomes another buffer.
     get words() {
         const {buffer} = this.#exports.memory;
         if (this.#words?.buffer !== buffer) this.#words = new Uint32Array(buffer);
         return this.#words;
     }
 
-    /** A tensor in the module's memory; `values` as for Tensor.set(). */
+    /** Makes a tensor in the module's memory. `values` are as for Tensor.set(). */
     tensor(desc, values) {
         const tensor = new Tensor(this, desc);
         try {
@@ -161,7 +170,7 @@ export class Hewn {
         return tensor;
     }
 
-    /** An operator, of a description for each of its tensors by name. */
+    /** Compiles an operator. `descs` has a description for each of its tensors, by name. */
     compile(name, descs, options = {}) {
         if (!Object.hasOwn(this.operators, name))
             throw new TypeError(`${shown(name)} is no operator`);
@@ -212,7 +221,8 @@ export class Hewn {
         return new TextDecoder().decode(bytes.slice(0, bytes.indexOf(0)));
     }
 
-    // Calls use(scratch), where scratch(words) is memory that holds them until the end.
+    // Calls use(scratch). scratch(words) copies the words into memory that is freed when use() has
+    // ended, and returns the pointer.
     within(use) {
         const pointers = [];
         const scratch = words => {
@@ -312,7 +322,8 @@ function refuseOthers(what, names, given) {
         if (!names.includes(name)) throw new TypeError(`${what} has no ${name}: ${names}`);
 }
 
-// What a description has behind its tensors: a number each, and an even number of words.
+// The words for attributes, which follow the tensors in a description: a number for each, and an
+// even number of words.
 function attributeWords(row, given) {
     const names = row.attributes.map(({name}) => name);
     refuseOthers(row.name, names, given);
@@ -324,10 +335,11 @@ function attributeWords(row, given) {
     return words.length % 2 ? [...words, 0] : words;
 }
 
-// The two words of a number.
+// The two words of a 64-bit integer.
 const int64 = value => [value >>> 0, Math.floor(value / 2 ** 32) >>> 0];
 
-// A description as it is now, whatever becomes of the caller's. `what` it describes.
+// A checked copy of a description, because the caller may change the original. `what` is the name
+// of the tensor, for messages.
 function copied(desc, what) {
     if (typeof desc !== 'object' || desc === null)
         throw new TypeError(`${what}: ${shown(desc)}, expected {dataType, shape}`);
@@ -349,11 +361,11 @@ function copied(desc, what) {
     return {dataType, ...lists};
 }
 
-// Of a tensor that Tensor.of() has checked.
+// The words of a binding. Tensor.of() has checked the tensor.
 const bindingWords = tensor => [4 * WORDS.binding, tensor?.pointer ?? 0, 0, 0,
     tensor?.byteLength ?? 0, 0];
 
-// `length` values as what TypedArray.set() takes without failing midway.
+// The values as an array that TypedArray.set() can take without failing midway.
 function elements(dataType, length, values) {
     const isView = ArrayBuffer.isView(values) && !(values instanceof DataView);
     if (!isView && (typeof values !== 'object' || !Number.isSafeInteger(values?.length)))
@@ -363,8 +375,8 @@ function elements(dataType, length, values) {
         throw new TypeError(`${values.length} values for ${length} ${what}`);
     }
     const type = arrayOf(dataType);
-    // A Uint16Array holds bits, and every other array holds numbers, whatever class this engine has
-    // for f16.
+    // For float16 and bfloat16, a Uint16Array has the elements' bits, and every other array has
+    // numbers, whichever class this engine has for float16.
     const toBits = {float16: toF16, bfloat16: toBf16}[dataType];
     if (toBits && type === Uint16Array && !(values instanceof Uint16Array))
         return Uint16Array.from(values, value => toBits(+value));
@@ -379,7 +391,7 @@ export class Tensor {
     #byteLength;
     #Array;
 
-    /** What an operator binds as `name`: the tensor, or undefined if it is absent. */
+    /** Checks a tensor that is to be bound as `name`. Returns it, or undefined if it is absent. */
     static of(hewn, name, tensor) {
         if (isAbsent(tensor)) return undefined;
         if (typeof tensor !== 'object' || !(#hewn in tensor))
@@ -432,7 +444,7 @@ export class Operator {
     #bindings;
     #names;
     #name;
-    #inputs;  // how many
+    #inputs;  // the number of inputs
 
     constructor(hewn, exports, row, handle) {
         [this.#hewn, this.#exports, this.#handle] = [hewn, exports, handle];
@@ -451,7 +463,8 @@ export class Operator {
     run(tensors) {
         const names = this.#names, hewn = this.#hewn, inputs = this.#inputs;
         refuseOthers(this.#name, names, tensors);
-        // A getter of `tensors` may do anything, so nothing is written before all are read.
+        // `tensors` may have getters, which can do anything. So all are read before anything is
+        // written.
         const given = names.map(name => tensors[name]);
         if (!this.#handle)
             throw new HewnError(INVALID_ARGUMENT, `${this.#name}: the operator was destroyed`);
@@ -477,17 +490,18 @@ export class Operator {
 
 // ---- Descriptions ----
 
-/** One element for all of a shape. */
+/** The description of one element that is repeated over a shape. */
 export const repeated = (dataType, shape) => ({dataType, shape, strides: shape.map(() => 0)});
 
-/** An element for each index of a dimension. */
+/** The description of a tensor with an element for each index of a dimension. It is repeated over
+ * the other dimensions. */
 export function alongAxis(dataType, shape, axis) {
     if (!Object.hasOwn(shape, axis))
         throw new TypeError(`axis ${shown(axis)}: the shape [${shape}] has no such dimension`);
     return {dataType, shape, strides: shape.map((_, d) => (d === axis ? 1 : 0))};
 }
 
-/** A contiguous tensor that is broadcast to a shape by NumPy's rule. */
+/** The description of a contiguous tensor that is broadcast to a shape by NumPy's rule. */
 export function broadcast({dataType, shape: from}, shape) {
     const strides = shape.map(() => 0), missing = shape.length - from.length;
     for (let d = from.length - 1, step = 1; d >= 0; step *= from[d--]) {

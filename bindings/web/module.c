@@ -1,5 +1,5 @@
-// What hewn.wasm is linked from, beside the library, and the layouts by which hewn.mjs reads and
-// writes the structs of hewn.h.
+// The source from which hewn.wasm is linked, together with the library. It has no code. It only
+// checks that the structs of hewn.h have the layouts by which hewn.mjs reads and writes them.
 #include <hewn/hewn.h>
 #include <stddef.h>
 

@@ -1,5 +1,6 @@
-// Whether the kernels give the formulas' results on this engine, bit for bit. The formulas are here
-// in JavaScript, one rounding for each written operation (docs/numerics.md).
+// Checks whether the kernels give the formulas' results on this engine, bit for bit. The formulas
+// are written here in JavaScript, with one rounding for each operation (docs/numerics.md).
+// verify.d.ts documents the exported functions.
 import {alongAxis, arrayOf, repeated, toBf16, toF16} from './hewn.mjs';
 
 export {toBf16, toF16};
@@ -10,14 +11,14 @@ const f32 = Math.fround;
 
 const scratch = new DataView(new ArrayBuffer(8));
 
-/** The number that the bits of an f16 are. */
+/** The value of an f16 with these bits. */
 export function fromF16(bits) {
     const exponent = (bits >> 10) & 31, fraction = bits & 1023, sign = bits & 0x8000 ? -1 : 1;
     if (exponent === 31) return fraction ? NaN : sign * Infinity;
     return sign * (exponent ? (1024 + fraction) * 2 ** (exponent - 25) : fraction * 2 ** -24);
 }
 
-/** The number that the bits of a bf16 are. */
+/** The value of a bf16 with these bits. */
 export function fromBf16(bits) {
     scratch.setUint32(0, bits << 16);
     return scratch.getFloat32(0);
@@ -25,10 +26,10 @@ export function fromBf16(bits) {
 
 // ---- The formulas ----
 
-// To an integer, even if two are as near.
+// Rounds to the nearest integer, ties to even.
 const rint = x => (Math.abs(x) < 2 ** 51 ? x + 1.5 * 2 ** 52 - 1.5 * 2 ** 52 : x);
 
-// Rounded to an integer type; NaN is the zero point.
+// Rounds a quotient, adds the zero point and clamps to the type. NaN becomes the zero point.
 function requantized(quotient, zeroPoint, {least, most}) {
     return Number.isNaN(quotient) ? zeroPoint
         : Math.min(Math.max(rint(quotient) + zeroPoint, least), most);
@@ -55,7 +56,7 @@ const FORMULAS = {
     },
 };
 
-// Of operators whose elements follow from the whole input: their outputs.
+// Operators whose elements depend on the whole input: functions that compute all outputs.
 const WHOLE = {
     dynamicQuantizeLinear(input, {least, most}) {
         const numbers = input.filter(x => !Number.isNaN(x));
@@ -72,7 +73,8 @@ const WHOLE = {
 
 // ---- Elements ----
 
-// A type's elements as numbers (64 bits: BigInts), and the bits that they are stored as.
+// How elements of a type are handled: `Array` is the class of their array, number(element) is an
+// element's value (a BigInt for 64 bits), and stored(value) is the element for a value.
 function typeOf(dataType) {
     const bits = Number(/\d+/.exec(dataType)[0]), isFloat = /^b?float/.test(dataType);
     const signed = dataType.startsWith('int');
@@ -86,11 +88,11 @@ function typeOf(dataType) {
     return type;
 }
 
-/** A view of a tensor's memory in which an f16 or a bf16 is its bits. */
+/** A view of a tensor's memory. Elements of f16 and bf16 are their bits. */
 export const stored = tensor => new (typeOf(tensor.dataType).Array)(
     tensor.bytes.buffer, tensor.bytes.byteOffset, tensor.length);
 
-/** How many elements differ in a bit; any NaN is any NaN. */
+/** How many elements differ in any bit. All NaNs count as equal. */
 export function differing(dataType, got, expected) {
     const {Array, number} = typeOf(dataType);
     const bytes = Array.BYTES_PER_ELEMENT, Bits = [, Uint8Array, Uint16Array, , Uint32Array][bytes];
@@ -118,7 +120,8 @@ const SPECIAL = [0, -0, 0.5, 1.5, 2.5, -0.5, -1.5, 6e-8, 1e-40, 3e38, Infinity, 
 function fill(view, type, random) {
     const words = new Uint32Array(view.buffer, view.byteOffset, view.byteLength >> 2);
     if (!type.isFloat) return words.forEach((_, i) => { words[i] = random(); });
-    // Half of them anything, half near what scales of the tests make integers and ties of.
+    // After the special values, half of the elements are any bits, and half are numbers that the
+    // scales of these tests make integers or ties of.
     view.forEach((_, i) => {
         scratch.setUint32(0, random());
         const any = scratch.getFloat32(0), near = f32(((random() % 4096) - 2048) / 8);
@@ -126,7 +129,7 @@ function fill(view, type, random) {
     });
 }
 
-// The types of the operator's tensors, by name, for a kernel's signature, "f32_u8".
+// {tensor's name: its type} for a kernel's signature, such as "f32_u8".
 function typesOf({tensors}, signature) {
     const words = signature.split('_').map(word => word.replace(/^[a-z]+/, kind =>
         ({f: 'float', bf: 'bfloat', i: 'int', u: 'uint'})[kind]));
@@ -134,7 +137,8 @@ function typesOf({tensors}, signature) {
     const resolve = i => types[i] ??= tensors[i].like < 0 ? 'float32' : likeOf(tensors[i]);
     const likeOf = ({like, likeIntegers}) =>
         (likeIntegers && !typeOf(resolve(like)).isFloat ? likeIntegers : resolve(like));
-    // Of an operator whose signature names a type by another tensor's that has it.
+    // Some operators' signatures name a tensor that has another tensor's type. That one's type then
+    // follows from it.
     tensors.forEach(({like, likeIntegers}, i) => {
         if (types[i] && like >= 0 && !likeIntegers) types[like] ??= types[i];
     });
@@ -144,7 +148,7 @@ function typesOf({tensors}, signature) {
 const ROWS = 37, COLUMNS = 111;  // no multiple of a vector
 const SHAPE = [ROWS, COLUMNS];
 
-// How a scale or zero point lies: one, or one for each row or column.
+// The description of a scale or zero point: a single one, or one for each row or column.
 const describe = (dataType, axis) =>
     (axis === undefined ? repeated(dataType, SHAPE) : alongAxis(dataType, SHAPE, axis));
 
@@ -165,22 +169,22 @@ function problem(hewn, row, signature, axis, random) {
     return tensors;
 }
 
-// Numbers whose range is finite.
+// Replaces large numbers, so that the range of the input is finite.
 function limit(view, type) {
     view.forEach((value, i) => {
         if (Math.abs(type.number(value)) > 512) view[i] = type.stored((i % 1000) / 3);
     });
 }
 
-// A tensor's element for each of the output's.
+// A function (y, x) that returns the tensor's element for the output's element there.
 function reader(tensor) {
     const {number} = typeOf(tensor.dataType), view = stored(tensor);
     const [down, along] = tensor.strides ?? [COLUMNS, 1];
     return (y, x) => number(view[y * down + x * along]);
 }
 
-// The outputs' elements, by name.
-function truth(row, tensors) {
+// {output's name: its expected elements}
+function expectedOutput(row, tensors) {
     if (!WHOLE[row.name]) return {output: elementwise(row, tensors)};
     const {number} = typeOf(tensors.input.dataType);
     const input = Array.from(stored(tensors.input), number);
@@ -202,8 +206,8 @@ function elementwise(row, tensors) {
     return expected;
 }
 
-/** Runs a kernel on random and special values, with one scale, one for each row, one for each
- * column, and counts the results that differ. */
+/** Runs a kernel on random and special values: with one scale, with one for each row and with one
+ * for each column. Counts the results that differ. */
 export function verifyVariant(hewn, {name, operator, signature}, seed = 1) {
     const row = hewn.operators[operator], random = randomWords(seed);
     const wide = row.tensors.some(({role, oneElement}) => role === 'scale' && !oneElement);
@@ -213,7 +217,7 @@ export function verifyVariant(hewn, {name, operator, signature}, seed = 1) {
         const tensors = problem(hewn, row, signature, axis, random);
         const compiled = hewn.compile(operator, tensors, {variant: name});
         compiled.run(tensors);
-        for (const [name, expected] of Object.entries(truth(row, tensors))) {
+        for (const [name, expected] of Object.entries(expectedOutput(row, tensors))) {
             const {dataType, length} = tensors[name];
             result.elements += length;
             result.differing += differing(dataType, stored(tensors[name]), expected);
@@ -223,6 +227,6 @@ export function verifyVariant(hewn, {name, operator, signature}, seed = 1) {
     return result;
 }
 
-/** verifyVariant of each kernel of the module. */
+/** The results of verifyVariant for each kernel of the module. */
 export const verify = (hewn, seed = 1) =>
     hewn.variants.map(variant => verifyVariant(hewn, variant, seed));

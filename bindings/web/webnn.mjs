@@ -1,8 +1,9 @@
-// WebNN's operators on hewn. A description is WebNN's MLOperandDescriptor, {dataType, shape}; the
-// operator takes tensors of those shapes.
+// WebNN's operators, computed by hewn. A description is WebNN's MLOperandDescriptor, {dataType,
+// shape}. Each function compiles one of hewn's operators, which then takes tensors of those shapes.
+// webnn.d.ts documents the functions.
 import {broadcast} from './hewn.mjs';
 
-// Sizes from the innermost on; those that a shape has not are 1.
+// The shape with `rank` dimensions: sizes of 1 are put in front.
 const padded = (shape, rank) => [...Array(Math.max(rank - shape.length, 0)).fill(1), ...shape];
 
 function refuseNoShape(...shapes) {
@@ -10,7 +11,8 @@ function refuseNoShape(...shapes) {
         if (!Array.isArray(shape)) throw new TypeError('shape: expected an Array of numbers');
 }
 
-// `from` says how many blocks each dimension has.
+// The description of a scale or zero point over `shape`. `from` is its own shape, which says how
+// many blocks each dimension has.
 function inBlocks({dataType, shape: from}, shape) {
     refuseNoShape(from, shape);
     const blocks = padded(from, shape.length);
@@ -33,7 +35,7 @@ export const quantizeLinear = (hewn, input, scale, zeroPoint, options) =>
 export const dequantizeLinear = (hewn, input, scale, zeroPoint, options) =>
     linear(hewn, 'dequantizeLinear', input, scale, zeroPoint, scale.dataType, options);
 
-/** The shape of what two shapes are broadcast to. */
+/** The shape to which two shapes are broadcast. */
 export function broadcastShape(a, b) {
     refuseNoShape(a, b);
     const rank = Math.max(a.length, b.length), [left, right] = [padded(a, rank), padded(b, rank)];
@@ -50,7 +52,7 @@ export function add(hewn, a, b) {
     return hewn.compile('add', {a: broadcast(a, shape), b: broadcast(b, shape), output});
 }
 
-/** What these take, as MLContext.opSupportLimits() says it. */
+/** The types and ranks that these operators take, in the form of MLContext.opSupportLimits(). */
 export function opSupportLimits(hewn) {
     const limits = name => {
         const {tensors, maxRank} = hewn.operators[name];

@@ -1,4 +1,4 @@
-// The page's clock.mjs, whose folder is in HEWN_PAGE, with clocks that are coarse.
+// Tests of the page's clock.mjs, whose folder is in HEWN_PAGE, with clocks that are coarse.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import {pathToFileURL} from 'node:url';
@@ -9,7 +9,7 @@ const {load, repeated} = await import(new URL('hewn.mjs', pathToFileURL(HEWN_WEB
 
 const READING = 1e-4;
 
-// A clock that only run() and reading it move on.
+// A clock that moves only by run() and by being read.
 function simulated(step, duration) {
     const clock = {time: 0.7, runs: 0};
     clock.now = () => Math.floor((clock.time += READING) / step) * step;

@@ -1,4 +1,4 @@
-// Runs conformance cases (tests/data/*.jsonl, in the format of its README.md) by the package, as
+// Runs conformance cases (tests/data/*.jsonl, in the format of its README.md) with the package, as
 // the command `hewn conformance` does: runCases(hewn, the text of a file).
 import {HewnError, arrayOf} from '../hewn.mjs';
 import {add, dequantizeLinear, quantizeLinear} from '../webnn.mjs';
@@ -12,19 +12,19 @@ const plain = name => name.replaceAll('_', '').toLowerCase();
 const operatorOf = (hewn, name) =>
     Object.values(hewn.operators).find(row => plain(row.name) === plain(name));
 
-// Integers of 64 bits as written.
+// Keeps integers of 64 bits as they are written.
 const parsed = line => JSON.parse(line, (_, value, {source} = {}) =>
     (Number.isInteger(value) && !Number.isSafeInteger(value) && source ? source : value));
 
 const NUMBERS = {nan: NaN, inf: Infinity, '-inf': -Infinity};
 const number = value => NUMBERS[value] ?? Number(value);
 
-// Of a type that is packed its bits, else 0.
-const packedBits = dtype => (/[iu][24]$/.test(dtype) ? Number(dtype[1]) : 0);
+// The number of bits of a sub-byte type; 0 for other types.
+const subByteBits = dtype => (/[iu][24]$/.test(dtype) ? Number(dtype[1]) : 0);
 const place = (i, bits) => [(i * bits) >> 3, (i * bits) & 7];
 
 function pack({data, dtype}) {
-    const bits = packedBits(dtype), bytes = new Uint8Array(Math.ceil(data.length * bits / 8));
+    const bits = subByteBits(dtype), bytes = new Uint8Array(Math.ceil(data.length * bits / 8));
     data.forEach((value, i) => {
         const [byte, shift] = place(i, bits);
         bytes[byte] |= (value & ((1 << bits) - 1)) << shift;
@@ -32,18 +32,18 @@ function pack({data, dtype}) {
     return bytes;
 }
 
-// The elements of a packed tensor, all without sign.
+// The elements of a sub-byte tensor, all as unsigned numbers.
 function unpacked(bytes, {data, dtype}) {
-    const bits = packedBits(dtype);
+    const bits = subByteBits(dtype);
     return data.map((_, i) => {
         const [byte, shift] = place(i, bits);
         return (bytes[byte] >> shift) & ((1 << bits) - 1);
     });
 }
 
-/** A case's data as the tensor's memory has them. */
+/** A case's data as the tensor stores them. */
 export function valuesOf({dtype, data}) {
-    if (packedBits(dtype)) return pack({dtype, data});
+    if (subByteBits(dtype)) return pack({dtype, data});
     if (dtype === 'f16') return Uint16Array.from(data, value => toF16(number(value)));
     if (dtype === 'bf16') return Uint16Array.from(data);
     if (dtype.endsWith('64')) return arrayOf(dataType(dtype)).from(data, BigInt);
@@ -62,7 +62,7 @@ function describe(tensor, role, shape, axis) {
 
 const numberOf = (dtype, value) => ({f16: fromF16, bf16: fromBf16}[dtype] ?? Number)(value);
 
-// How far two elements are apart in units of the last place.
+// How far two elements are apart, in units of the last place.
 function ulps(dtype, a, b) {
     if (!/^b?f/.test(dtype)) return Math.abs(Number(a) - Number(b));
     const bits = dtype === 'f32' ? new Int32Array(Float32Array.of(a, b).buffer) : [a, b];
@@ -79,15 +79,16 @@ function isWithin({dtype}, {ulp = 0, abs = 0, rel = 0}, got, expected) {
     return ulps(dtype, got, expected) <= ulp || Math.abs(g - e) <= abs + rel * Math.abs(e);
 }
 
-// A case's outputs by their names in the package: one, or several.
+// A case's outputs, one or several, by their names in the package.
 const outputsOf = test => Object.fromEntries(
     Object.entries(test.outputs ?? {OutputTensor: test.output})
         .map(([name, output]) => [lower(name), output]));
 
-// Tolerance of a case; of one that is exact, a source that compares with one may write 0 for -0.
+// The number of elements outside the case's tolerance. An exact case has none; but if its source
+// compares with a tolerance, the source may write 0 for -0.
 function wrongElementsOf(output, test, got) {
     const exact = test.formula === 'exact', elements = bytes =>
-        (packedBits(output.dtype) ? unpacked(bytes, output) : [...bytes]);
+        (subByteBits(output.dtype) ? unpacked(bytes, output) : [...bytes]);
     const expected = elements(valuesOf(output));
     const tolerant = Object.values(test.tolerance ?? {}).some(value => value > 0);
     const allowed = exact ? {} : test.tolerance ?? {};
@@ -109,7 +110,7 @@ function bound(hewn, descs, test) {
     return tensors;
 }
 
-/** Runs a compiled operator on a case's data; the outputs' elements by name. */
+/** Runs a compiled operator on a case's data. Returns the outputs' elements by name. */
 export function results(hewn, operator, descs, test) {
     const tensors = bound(hewn, descs, test);
     operator.run(tensors);
@@ -142,7 +143,7 @@ const WEBNN = {
     dequantizeLinear: (hewn, d) => dequantizeLinear(hewn, d.input, d.scale, d.zeroPoint),
 };
 
-// The same by webnn.mjs, from the shapes that the case's source has.
+// Runs the case with webnn.mjs, from the shapes in the case's source.
 function runWebnn(hewn, row, test) {
     const inputs = {}, descs = {};
     for (const [name, {dtype, ...tensor}] of Object.entries(test.inputs)) {
@@ -155,7 +156,7 @@ function runWebnn(hewn, row, test) {
     return wrongElements(test, results(hewn, operator, descs, {...test, inputs}));
 }
 
-// What the tensors say too, and what tells how to compile.
+// Attributes that are read: the tensors say the same, or they determine how to compile.
 const READ = ['axis', 'block_size', 'output_dtype', 'quantization_type', 'feature_level'];
 
 function reasonToSkip(test, row) {
@@ -167,7 +168,7 @@ function reasonToSkip(test, row) {
             : Object.values(tensors).some(t => t && !isType(t.dtype)) ? 'another type' : '';
 }
 
-/** Runs the cases of a file's text into the tally; `webnn`: by webnn.mjs. */
+/** Runs the cases of a file's text and counts them in `tally`. `webnn` runs them with webnn.mjs. */
 export function runCases(hewn, text, tally = {passed: 0, failed: [], skipped: {}}, webnn = false) {
     for (const line of text.split('\n').filter(Boolean)) {
         const test = parsed(line), row = operatorOf(hewn, test.op);

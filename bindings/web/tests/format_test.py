@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""The npm module's formatted text is the C library's: web_format_test.py SOURCE CC SCRATCH. Tries
-each conversion that a string of the runtime has, those of GPUs, which the module lacks, left out.
-An unknown one ends the program."""
+"""Compares the npm module's formatting of text with the C library's: format_test.py SOURCE CC
+SCRATCH
+
+It tries each conversion that a string of the runtime has, except in the parts for GPUs, which the
+module lacks. An unknown conversion would end the program."""
 import ctypes
 import pathlib
 import re
@@ -25,7 +27,8 @@ TYPES = {"%s": ctypes.c_char_p, "%d": ctypes.c_int, "%u": ctypes.c_uint, "%x": c
 
 
 def conversions():
-    """What the module's messages use, by the strings in the runtime's sources."""
+    """Yields the conversions in the module's messages, from the strings in the runtime's
+    sources."""
     for file in sorted((SOURCE / "runtime").rglob("*")):
         is_gpus = file.parent.name == "gpu" and file.name != "absent.cpp"
         if file.suffix in (".cpp", ".h") and not is_gpus:

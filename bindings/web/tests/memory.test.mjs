@@ -1,5 +1,6 @@
-// The package in Node.js where the module's memory passes 2 GiB, from where on WebAssembly's pointers
-// are negative numbers, and where it ends: a module of its own, so that nothing else lies low.
+// Tests of the package in Node.js where the module's memory grows beyond 2 GiB, where WebAssembly's
+// pointers become negative numbers, and where the memory ends. They have a module of their own, so
+// that no other memory is freed below 2 GiB.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import {pathToFileURL} from 'node:url';
@@ -27,7 +28,8 @@ test('all kernels, tables and messages above 2 GiB, and at the end of the memory
     assert.throws(() => hewn.compile('add', {a: f32, b: f32, output: bytes(3)}), HewnError);
     assert.deepEqual(verify(hewn).filter(({differing}) => differing), []);
 
-    // Until there is no memory: an error, and what there is goes on.
+    // Allocates until there is no memory. That must be an error, and existing objects must still
+    // work.
     for (let size = GIB / 4; size >= 64; size /= 4)
         assert.throws(() => {
             for (;;) large.push(hewn.tensor(bytes(size)));

@@ -1,5 +1,5 @@
-// The package in Node.js: node --test, with the folder of the package in HEWN_WEB and the
-// conformance cases in HEWN_DATA.
+// Tests of the package in Node.js, for node --test. HEWN_WEB has the package's folder, and
+// HEWN_DATA the folder with the conformance cases.
 import assert from 'node:assert/strict';
 import {readFileSync, readdirSync} from 'node:fs';
 import test from 'node:test';
@@ -53,7 +53,7 @@ test('attributes', () => {
     assert.throws(() => quantized({saturate: 1}), {message: /^quantizeLinear has no saturate/});
 });
 
-test('packed types are bytes, the first element in the lowest bits', () => {
+test('sub-byte types are bytes, the first element in the lowest bits', () => {
     const shape = [3], scale = repeated('float32', shape), values = {input: [1, -2, 9], scale: [1]};
     const descs = {input: f32(3), scale, output: {dataType: 'int4', shape}};
     assert.deepEqual(outputOf('quantizeLinear', descs, values), [0xe1, 0x07]);
@@ -124,7 +124,7 @@ test('what is destroyed is refused, and nothing is written', () => {
         {name: 'HewnError', status: 1, message: 'add: the operator was destroyed'});
     assert.deepEqual(low, before);
     assert.deepEqual([...output.data], [5, 6]);
-    // A getter that destroys what was read before it.
+    // A getter may destroy what was read before it.
     const other = hewn.compile('add', {a, b: a, output}), late = hewn.tensor(f32(2));
     const sly = {a: late, get b() { late.destroy(); return a; }, output};
     refused('a', () => other.run(sly));
@@ -223,7 +223,8 @@ test('descriptions', () => {
 
 test('bfloat16: numbers are rounded once and a Uint16Array is bits', () => {
     const desc = {dataType: 'bfloat16', shape: [8]};
-    // Between 1 and the next one; by way of f32 the second would be a tie, which goes to 1.
+    // The second number lies between 1 and the next one. By way of f32 it would be a tie, which
+    // rounds to 1.
     const numbers = [1.5, 1 + 2 ** -8 + 2 ** -40, 1 + 2 ** -8, 1 + 2 ** -7 + 2 ** -8 - 2 ** -40, -2, 3.4e38,
         -Infinity, 2 ** -133];
     const bits = [0x3fc0, 0x3f81, 0x3f80, 0x3f81, 0xc000, 0x7f80, 0xff80, 0x0001];
@@ -255,7 +256,7 @@ test('conformance', () => {
 });
 
 test("WebNN's cases by webnn.mjs", () => {
-    for (const name of ['wpt.jsonl', 'webnn-baseline.jsonl', 'packed.jsonl']) {
+    for (const name of ['wpt.jsonl', 'webnn-baseline.jsonl', 'sub_byte.jsonl']) {
         const cases = data(name).split('\n').filter(line => /^{"id":"(wpt|webnn)/.test(line));
         const {failed, passed} = runCases(hewn, cases.join('\n'), undefined, true);
         assert.deepEqual(failed, []);
@@ -269,7 +270,7 @@ test('every kernel gives its formula', () => {
     assert.deepEqual(results.filter(({differing}) => differing), []);
 });
 
-// By verify() of operators whose result `change` changes.
+// Checks that verify() notices operators whose result `change` changes.
 function assertNoticed(change) {
     const {compile} = hewn;
     hewn.compile = (...given) => {
@@ -289,5 +290,5 @@ function assertNoticed(change) {
 
 test('a kernel that is wrong is noticed', () => assertNoticed(bytes => { bytes[5] ^= 1; }));
 
-// Of inputs that are all 0 most results would be too.
+// verify() must not use only zeros as inputs: most results would then be 0 as well.
 test('a kernel that writes zeros is noticed', () => assertNoticed(bytes => bytes.fill(0)));

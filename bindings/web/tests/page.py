@@ -15,7 +15,8 @@ import unittest
 from playwright.sync_api import sync_playwright
 
 PAGE, WORK = map(pathlib.Path, sys.argv[1:])
-# As browsers do that hide what a precise clock gives away.
+# Imitates browsers that make their clock coarse, because pages could learn secrets from a precise
+# one.
 COARSE_CLOCK = """{
     const now = performance.now.bind(performance);
     performance.now = () => Math.floor(now() / 100) * 100;
@@ -43,7 +44,7 @@ class PageTest(unittest.TestCase):
         cls.url = f"http://127.0.0.1:{server.server_port}/"
         playwright = sync_playwright().start()
         cls.addClassCleanup(playwright.stop)
-        # As root there is no sandbox; what is opened is this page alone.
+        # There is no sandbox for root, and the browser opens only this page.
         cls.browser = playwright.chromium.launch(
             executable_path=shutil.which("chromium"), args=["--no-sandbox"]
         )
@@ -71,7 +72,8 @@ class PageTest(unittest.TestCase):
             self.errors.append(message.text)
 
     def check(self, page):
-        """The page shows results, none of which differ, and only asked its own server."""
+        """Checks that the page shows results, that none differs, and that it asked only its own
+        server."""
         wrong = page.locator(".differing").all_text_contents()
         self.assertEqual(wrong, ["0", "0"])
         self.assertEqual(self.errors, [])
@@ -106,7 +108,8 @@ class PageTest(unittest.TestCase):
         page.wait_for_function("/Error/.test(document.getElementById('status').textContent)")
 
     def times(self, page):
-        """Of hewn and the loop, for each operator: milliseconds, elements a nanosecond, runs."""
+        """Yields the milliseconds, the elements per nanosecond and the runs of hewn and of the
+        loop, for each operator."""
         cells = page.locator("#results td:nth-child(2), #results td:nth-child(3)")
         pattern = r"([\d.,]+) ms, ([\d.,]+) elements/ns, ([\d,]+) runs"
         self.assertEqual(cells.count(), 4)
@@ -139,7 +142,7 @@ class PageTest(unittest.TestCase):
         self.check(page)
 
     def test_a_wrong_result_is_shown(self):
-        """With a bit of each output turned, behind the package's back."""
+        """A bit of each output is changed without the package's knowledge."""
         page = self.page()
         wrong = (PAGE / "hewn/hewn.mjs").read_text(encoding="utf-8") + """
             const right = Operator.prototype.run;
@@ -167,7 +170,7 @@ class PageTest(unittest.TestCase):
 
 
 def narrow(page):
-    """A PNG of 60 x 2048 pixels, of which the page makes half."""
+    """A PNG of 60 x 2048 pixels. The page scales it to half its size."""
     url = page.evaluate("""() => {
         const canvas = document.createElement('canvas');
         [canvas.width, canvas.height] = [60, 2048];

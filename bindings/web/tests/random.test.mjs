@@ -1,8 +1,10 @@
-// Random calls of the package, each determined by a seed and its number. Right calls must give the
-// bytes of reference.mjs and change no others. Wrong calls may throw a HewnError or a TypeError,
-// nothing else, and write nothing. HEWN_SECONDS: how long all of it takes, 15 by default; HEWN_SEED:
-// another sequence; HEWN_CASE: one case of it only. (fast-check, which does more, is on npm only,
-// where the project's machines cannot reach it.)
+// Random calls of the package. A seed and its number determine a call. Right calls must give the
+// bytes of reference.mjs and change no others. Wrong calls may throw a HewnError or a TypeError and
+// nothing else, and must write nothing.
+//
+// HEWN_SECONDS is how long all of it takes, 15 by default. HEWN_SEED chooses another sequence, and
+// HEWN_CASE one case of it. (fast-check, which does more, is only on npm, which the project's
+// machines cannot reach.)
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import {pathToFileURL} from 'node:url';
@@ -29,7 +31,7 @@ const pick = list => list[below(list.length)];
 const shuffled = list => list.map(value => [uint32(), value]).sort(([a], [b]) => a - b)
     .map(([, value]) => value);
 
-// Runs `one` on case after case; tells which failed.
+// Runs `one` on case after case, and reports which case failed.
 function sequence(what, one) {
     const only = process.env.HEWN_CASE, end = Date.now() + 500 * SECONDS;
     let cases = 0;
@@ -55,7 +57,7 @@ function randomShape() {
     return shape;
 }
 
-// Strides for these sizes: absent, or dimensions in any order and perhaps with gaps.
+// Strides for these sizes: absent, or for dimensions in any order and perhaps with gaps.
 function randomStrides(sizes) {
     if (chance(50)) return undefined;
     const strides = sizes.map(() => 0);
@@ -81,7 +83,8 @@ function oneElementDesc(dataType, shape, isOutput) {
     return {dataType, shape: shape.map(() => 1)};
 }
 
-// Block sizes that leave a short last block in one dimension at most; in none if `whole`.
+// Block sizes that leave a short last block in at most one dimension, and in none if `whole` is
+// set.
 function randomBlocks(shape, whole) {
     let short = whole;
     return shape.map(size => {
@@ -111,7 +114,7 @@ function randomTypes({name, tensors}) {
         return types[key] = given ?? pick(allowed);
     };
     tensors.forEach((_, i) => resolve(i));
-    // The rules of docs/operators.md that are not in the table.
+    // Rules of docs/operators.md that are not in the operator table.
     const floats = ['float32', 'float16'];
     if (name === 'quantizeLinear') types.scale = pick(floats);
     if (name === 'dequantizeLinear') types.output = pick(floats);
@@ -150,7 +153,7 @@ function fill({dataType, bytes, length}, role) {
     }
 }
 
-// The elements of the outputs that are NaN in both become the same.
+// Makes elements of an output equal where both are NaN.
 function joinNaNs(desc, got, wanted) {
     const type = typeOf(desc.dataType);
     if (!type.isFloat) return;
@@ -218,7 +221,7 @@ test("right calls give the reference's bytes", () => {
 
 // ---- Wrong calls ----
 
-const LARGE = 2 ** 40;  // elements that no memory holds
+const LARGE = 2 ** 40;  // more elements than any memory holds
 const JUNK = [undefined, null, 0, -1, 1, 2, 3.5, NaN, Infinity, LARGE, 2 ** 53, 2 ** 63, '', 'a', '\0',
     '__proto__', 'constructor', 'float32', 'int4', 'add', true, 1n, Symbol('s'), [], [1], [-1], [0],
     [LARGE], [2 ** 53 - 1], [2 ** 31, 2 ** 31, 2 ** 31], [1.5], ['2'], [[2]], Array(3), Array(9).fill(1),
@@ -227,7 +230,7 @@ const JUNK = [undefined, null, 0, -1, 1, 2, 3.5, NaN, Infinity, LARGE, 2 ** 53, 
     new ArrayBuffer(8), new Map(), () => 1, Object.create(null)];
 const junk = () => pick(JUNK);
 
-// A copy in which one place, at any depth, is something else.
+// A copy in which one place, at any depth, is changed.
 function damaged(value, depth = 0) {
     const isPlain = value !== null && typeof value === 'object' &&
         (Array.isArray(value) || Object.getPrototypeOf(value) === Object.prototype);
@@ -240,7 +243,7 @@ function damaged(value, depth = 0) {
     return copy;
 }
 
-// Calls that and destroys what it gives. Tells whether it was refused, as it may be.
+// Makes the call and destroys what it returns. Returns whether the call was refused, as it may be.
 function isRefused(call) {
     let made;
     try {
@@ -255,8 +258,8 @@ function isRefused(call) {
     return false;
 }
 
-// Binds something else as one of the tensors. What is not bound as an output keeps its bytes, and
-// where the call is refused all do.
+// Binds something else as one of the tensors. Everything that is not bound as an output must keep
+// its bytes, and so must all tensors if the call is refused.
 function wrongRun({row, descs, attributes}, owned) {
     const tensors = {};
     for (const {name, role} of row.tensors) {

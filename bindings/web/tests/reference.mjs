@@ -1,10 +1,11 @@
-// The operators' formulas in JavaScript, element by element and in any layout, written from
-// docs/numerics.md and docs/operators.md only: random.test.mjs compares the package with it.
+// The operators' formulas in JavaScript, element by element and in any layout. They are written
+// only from docs/numerics.md and docs/operators.md. random.test.mjs compares the package with them.
 const f32 = Math.fround;
 
 // ---- Types ----
 
-const F16 = Float64Array.from({length: 0x7c00}, (_, bits) => {  // all that are finite and not below 0
+// All numbers of f16 that are finite and not below 0.
+const F16 = Float64Array.from({length: 0x7c00}, (_, bits) => {
     const exponent = bits >> 10, fraction = bits & 1023;
     return exponent ? (1024 + fraction) * 2 ** (exponent - 25) : fraction * 2 ** -24;
 });
@@ -15,7 +16,8 @@ function decodeF16(bits) {
     return sign * (magnitude === 0x7c00 ? Infinity : F16[magnitude]);
 }
 
-// The nearest in the table; of two that are as near the one with even bits.
+// The bits of the nearest number in the table. Of two that are equally near it is the one with even
+// bits.
 function encodeF16(value) {
     const magnitude = Math.abs(value), sign = value < 0 || Object.is(value, -0) ? 0x8000 : 0;
     if (Number.isNaN(value)) return 0x7e00;
@@ -40,7 +42,8 @@ function roundBf16(value) {
     return word.getFloat32(0);
 }
 
-/** A type's elements in memory: read(view, index) and write(view, index, value) of a DataView. */
+/** A type, with functions for its elements in memory: read(view, index) and write(view, index,
+ * value) of a DataView. */
 export function typeOf(dataType) {
     const bits = Number(/\d+$/.exec(dataType)[0]), signed = dataType.startsWith('int');
     const isFloat = /^b?float/.test(dataType), bytes = bits / 8;
@@ -84,7 +87,7 @@ export function typeOf(dataType) {
 export const count = shape => shape.reduce((product, size) => product * size, 1);
 const contiguousStrides = sizes => sizes.map((_, d) => count(sizes.slice(d + 1)));
 
-/** The offset of a tensor's element, in elements, for an index of the operator. */
+/** The offset in elements of a tensor's element, for an index of the operator. */
 export function offsetOf(desc, index) {
     if (!layouts.has(desc)) layouts.set(desc, layoutOf(desc));
     const {steps, blocks} = layouts.get(desc);
@@ -92,16 +95,16 @@ export function offsetOf(desc, index) {
     for (let d = 0; d < steps.length; d++) offset += Math.floor(index[d] / blocks[d]) * steps[d];
     return offset;
 }
-const layouts = new WeakMap();  // of descriptions that nobody changes
+const layouts = new WeakMap();  // for descriptions that nobody changes
 
-// A dimension of size 1 has no step, whatever the index of a tensor of one element.
+// A dimension of size 1 has no step, so that a tensor of one element has it at every index.
 function layoutOf({shape, strides, blockSizes}) {
     const blocks = shape.map((_, d) => blockSizes?.[d] ?? 1);
     const all = strides ?? contiguousStrides(shape.map((size, d) => Math.ceil(size / blocks[d])));
     return {blocks, steps: all.map((step, d) => (shape[d] === 1 ? 0 : step))};
 }
 
-/** All indices of a shape. */
+/** Yields all indices of a shape. */
 export function* indices(shape) {
     const steps = contiguousStrides(shape);
     for (let i = 0, n = count(shape); i < n; i++)
@@ -153,14 +156,15 @@ const FORMULAS = {
     },
 };
 
-// Of an absent zero point.
+// The value of an absent zero point.
 function absent(name, type) {
     const middle = (name === 'quantize' || name === 'dequantize') && !type.signed;
     return middle ? 2 ** (type.bits - 1) : 0;
 }
 
-/** What the outputs' bytes become: {name: Uint8Array}. `descs` by name; `bytes`: {name: Uint8Array}
- * of what there is before, the outputs' too. */
+/** Computes the bytes that the outputs will have: {name: Uint8Array}. `descs` has the
+ * descriptions by name. `bytes` has all tensors' bytes from before, including the outputs':
+ * {name: Uint8Array}. */
 export function expected(row, descs, bytes, attributes = {}) {
     const types = {}, views = {}, result = {};
     for (const [name, {dataType}] of Object.entries(descs)) {
@@ -205,7 +209,7 @@ export function expected(row, descs, bytes, attributes = {}) {
     return result;
 }
 
-// In a type below 8 bits, the bits after the last element become 0.
+// In a sub-byte type, the bits after the last element become 0.
 function clearTail({shape, ...rest}, {bits, write}, view) {
     if (bits >= 8 || !count(shape)) return;
     const last = offsetOf({shape, ...rest}, shape.map(size => size - 1));
