@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
-from lists.declarations import Constraint, Knob, Mistake, Operator, Signature, Target, by_name
+from lists.declarations import Constraint, Form, Knob, Mistake, Operator, Signature, Target, by_name
 from lists.knobs import CONSTRAINTS, KNOBS
 from lists.signatures import KERNEL_OPERATORS, signatures_of
 
@@ -61,7 +61,8 @@ class Tuning:
         self._check(forms)
 
     def _check(self, forms: Mapping[str, list[str]]) -> None:
-        """Fails unless every operator, signature, form, knob and value is in the lists."""
+        """Fails unless every operator, signature, form, knob and value is in the lists, and every form is
+        tuned where its knobs are read."""
         keys = {operator.name: operator for operator in KERNEL_OPERATORS}
         keys |= {f"{o.name}_{signature}": o for o in KERNEL_OPERATORS for signature in signatures_of(o)}
         # A family's file may tune forms that some of its targets lack.
@@ -75,6 +76,8 @@ class Tuning:
                 if form not in known_forms:
                     owner = f"{operator.name} for {self.target.name}" if own else operator.name
                     self._fail([key, form], f"a form of {owner}", known_forms)
+                if form != "plan" and operator.form[form].of:
+                    self._fail_of_shared(key, operator, operator.form[form])
                 known = {knob.name: knob for knob in KNOBS if knob.kind == kind_of(operator, form)}
                 for knob, value in self._members(knobs, key, form):
                     if knob not in known:
@@ -101,6 +104,15 @@ class Tuning:
         """Fails with the line of the member at `path`. `word`: the member's value, if that is wrong."""
         found = word or path[-1]
         raise Mistake(f"{self.file}:{self._line(path)}: '{found}' is not {what}; expected one of: {' '.join(known)}")
+
+    def _fail_of_shared(self, key: str, operator: Operator, form: Form) -> NoReturn:
+        """Fails because `key`, of the operator, tunes a form that is another operator's. Only that
+        operator's knobs are read for the form."""
+        there = key.replace(operator.name, form.of, 1)
+        raise Mistake(
+            f"{self.file}:{self._line([key, form.name])}: '{form.name}' of {operator.name} is {form.of}'s form; "
+            f"expected its knobs in '{there}'"
+        )
 
     def knobs_of(self, operator: Operator, signature: Signature, form: str) -> dict[str, str]:
         """The values of a form's knobs: those of the signature, or else of the operator. For a plan the

@@ -37,9 +37,10 @@ int run_many_boxes(const Plan &plan, int64_t first, int64_t last, halide_buffer_
                    CallBox call, BoxCall &context);
 
 // Runs boxes [first, last) of the plan. Stops at the first error code and returns it; otherwise
-// returns 0. `buffers` has kMaxOperands elements, whose hosts point to the operands' first
-// elements. For each box, this function sets their `host` and `dim` and then calls `call`. It is
-// inline because every small call pays for it.
+// returns 0. `buffers` has kMaxOperands elements, whose `host` the caller has pointed to the
+// operands' first elements. This function sets their `dim` and calls `call`. If there are several
+// boxes or scratch memory, run_many_boxes does both for each box, and also sets `host`. The
+// function is inline because every small call pays for it.
 inline int run_boxes(const Plan &plan, int64_t first, int64_t last, halide_buffer_t *buffers,
                      CallBox call, BoxCall &context) {
     if (!plan.one_box) return run_many_boxes(plan, first, last, buffers, call, context);

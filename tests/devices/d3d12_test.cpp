@@ -530,8 +530,8 @@ TEST(D3d12, RefusedExecuteSubmitsNothing) {
     EXPECT_EQ(hewn_synchronize(device.get(), nullptr), HEWN_STATUS_OK);
 }
 
-// What is recorded in lists, in order: D is a dispatch, B a UAV barrier for all resources, ?
-// another barrier.
+// The commands that are recorded in lists, in order. D is a dispatch, B is a UAV barrier for all
+// resources, and ? is another barrier.
 std::string told;
 void(WINAPI *real_dispatch)(ID3D12GraphicsCommandList *, UINT, UINT, UINT);
 void WINAPI note_dispatch(ID3D12GraphicsCommandList *list, UINT x, UINT y, UINT z) {

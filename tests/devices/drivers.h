@@ -1,4 +1,4 @@
-// What the tests of devices share: opening a device, a sum to run on it, and fake drivers whose
+// Helpers for the tests of devices: opening a device, a sum to run on it, and fake drivers whose
 // calls are made to fail one after the other.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Tests of what all kinds of GPU share: what is refused and with which message, machines without a
+// Tests that apply to all kinds of GPU: what is refused and with which message, machines without a
 // driver, and the arithmetic of launches.
 #include "../../runtime/gpu/division.h"
 #include "../../runtime/gpu/views.h"
@@ -214,7 +214,7 @@ TEST(GpuViews, OneForAMemoryObject) {
         (std::vector<GpuView>{{1, 0, 124, false},
                               {1, LIMIT + 128, LIMIT + 264, false},
                               {1, LIMIT + 128, LIMIT + 264, false}}));
-    // Too far apart for one view. Of the last four tensors, three overlap, so that they share a
+    // Too far apart for one view. Three of the last four tensors overlap, so that they share a
     // view.
     EXPECT_EQ(views_of({{{1, 60}, 124},
                         {{1, LIMIT + 200}, LIMIT + 264},

@@ -79,7 +79,7 @@ class Block:
         return "; ".join(reasons)
 
     def fault(self):
-        """What is wrong with how the block is written; None if nothing is."""
+        """The rule that the block breaks; None if it breaks none."""
         if self.language is None:
             return "is indented; write ``` and a language"
         excused = "not run" in self.comments or "not compared" in self.comments

@@ -78,7 +78,7 @@ def links(name):
 
 
 def broken(name, target):
-    """What is wrong with a relative link of the page; None if it is right."""
+    """The reason why a relative link of the page is wrong; None if it is right."""
     path, _, anchor = target.partition("#")
     file = (ROOT / name).parent / path if path else ROOT / name
     if not file.exists():
@@ -153,7 +153,7 @@ class Numbers(unittest.TestCase):
 
 
 class Build(unittest.TestCase):
-    """What can be checked only with a build of everything."""
+    """Checks that need a build of everything."""
 
     def setUp(self):
         self.sizes = BUILD / "code-size.txt"

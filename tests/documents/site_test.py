@@ -92,7 +92,7 @@ class SiteTest(unittest.TestCase):
         cls.entries = inventory()
 
     def broken(self, page, link):
-        """What is wrong with a link of a page; None if it is right."""
+        """The reason why a link of a page is wrong; None if it is right."""
         url = urllib.parse.urlsplit(link)
         if url.scheme or url.netloc:
             return None

@@ -29,7 +29,7 @@ static void expect(hewn_operator_type type, const void *description, hewn_status
     expect_at(HEWN_FEATURE_LEVEL_NEWEST, type, description, status, message);
 }
 
-/* What came after DirectML's level 6.2 is refused by name. */
+/* Features that came after DirectML's level 6.2 are refused by name. */
 static void expect_level(const hewn_quantize_linear_desc *quantize) {
     const int64_t sizes[] = {4}, blocks[] = {2};
     const hewn_tensor_desc words = {sizeof words, HEWN_DATA_TYPE_UINT16, 1, sizes, NULL, NULL},

@@ -59,8 +59,8 @@ if ! grep forms_of_quantize_linear <<<"$names" ||
     exit 1
 fi
 failed=0
-# check PROGRAM KERNEL MOST: the limit is loose, because compilers differ. What is left out is also
-# looked for by name.
+# check PROGRAM KERNEL MOST: the limit is loose, because compilers differ. Code that is left out is
+# also looked for by name.
 check() {
     local more=$(($(text "$1") - $(text empty)))
     echo "a program with $2 has $more bytes of text more than an empty one"

@@ -305,7 +305,7 @@ class PackagingTest(unittest.TestCase):
     # ---- AAR ----
 
     def prefab(self, change=lambda entries: None):
-        """What the checker says about the AAR, after `change` has changed its files."""
+        """Runs the checker on the AAR, after `change` has changed its files."""
         path = self.pack(aar)[0]
         with zipfile.ZipFile(path) as packed:
             entries = {name: packed.read(name) for name in packed.namelist()}

@@ -146,6 +146,7 @@ class ListsTest(unittest.TestCase):
         self.refuses(file, '"vector": 2', '"vectors": 2', "'vectors' is not a knob of")
         self.refuses(file, '"folded"', '"folding"', "'folding' is not a form of quantized_linear_add for x86_64_avx2")
         self.refuses(file, '"quantized_linear_add"', '"qadd"', "'qadd' is not an operator or operator_signature")
+        self.refuses(file, '"range"', '"reciprocal"', "quantize_linear's form; expected its knobs in 'quantize_linear'")
 
     def test_tuning_files_that_are_none(self):
         file = self.folder / "tuning/x86_64_avx2.json"

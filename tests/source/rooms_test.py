@@ -10,8 +10,8 @@ import pathlib
 import re
 import sys
 
-# What each room may include besides itself and include/hewn. Where the list has a file, the room
-# may include only that file of its folder.
+# The rooms and files that each room may include, besides itself and include/hewn. Where the list
+# has a file, the room may include only that file of its folder.
 RUNTIME = ["runtime/base", "runtime/problem", "runtime/dispatch"]
 ROOMS = {
     "include/hewn": [],

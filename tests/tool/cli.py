@@ -1,4 +1,4 @@
-"""What the tests of the command line share. A test file takes the path of hewn, which may also be
+"""Helpers for the tests of the command line. A test file takes the path of hewn, which may also be
 in the environment as HEWN_CLI, and unittest's arguments.
 
 Expected results are computed here with NumPy in float32. Each written operation rounds once, as

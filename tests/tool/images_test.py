@@ -25,7 +25,7 @@ JPEG = base64.b64decode(
 
 
 def make_jpeg_header(width, height, channels):
-    """What comes before the pixels in a JPEG, without the tables."""
+    """The part of a JPEG that comes before the pixels, without the tables."""
     frame = b"".join(bytes([c, 0x11, 0]) for c in range(1, channels + 1))
     scan = b"".join(bytes([c, 0]) for c in range(1, channels + 1))
     return (b"\xff\xd8\xff\xc0" + struct.pack(">HBHHB", 8 + len(frame), 8, height, width,

@@ -669,10 +669,10 @@ class BenchmarkTest(Recording):
         configs = [{**self.present, "width": 4, "vector": v, "tail": "masked"}
                    for v in (16, 8, 4, 1, 2)]
         run = benchmark.Run(self.tuner, 4)
-        run.time({**self.present, "tail": "shifted"})  # it is not in the space
+        run.time({**self.present, "tail": "shifted"})  # not in the space
         for config in configs[:1] + configs[:4]:  # one of them twice
             run.time(config)
-        self.assertEqual(run.time(configs[1]), 10 * 0.065536)  # it is wrong: what optimisers are told
+        self.assertEqual(run.time(configs[1]), 10 * 0.065536)  # wrong: what optimisers are told
         with self.assertRaises(benchmark.Stop):
             run.time(configs[4])
         best = 0.0393216  # 60 ns of the present 100; 16 vectors have 210, 8 are wrong, 4 have 90

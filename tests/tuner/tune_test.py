@@ -463,7 +463,8 @@ class TunerTest(unittest.TestCase):
 
     def test_problems_reach_their_form(self):
         """In one of two libraries, the form is an instruction that ends the program. Each problem
-        that times the form must end this one, and none the other one."""
+        that times the form must end a program with this library. No problem may end one with the
+        other library."""
         folder = pathlib.Path(self.folder)
         chosen = kernels.picked(BUILD, *kernels.this_machine(BUILD))
         every = {(k.operator, k.form): k for k in chosen if k.form != "plan"}
@@ -957,7 +958,7 @@ class TunerTest(unittest.TestCase):
                      "breaks row ends",
                      f"{outcome['kernel']} (dense, 256 elements)", "anderson2021"):
             self.assertIn(text, page)
-        self.assertNotIn(f"{outcome['kernel']} (dense, 16 elements)", page)  # it is not slower there
+        self.assertNotIn(f"{outcome['kernel']} (dense, 16 elements)", page)  # not slower there
         pictures = re.findall(r"<img (?:loading=lazy )?src='?([^'>]*)", page)
         self.assertEqual(len(pictures), 4)
         for picture in pictures:
@@ -1127,7 +1128,7 @@ class Terminal(io.StringIO):
 
 class ProgressTest(unittest.TestCase):
     def shown(self, stream):
-        """What a run of ten steps shows if each step takes 20 s."""
+        """The progress that is shown for a run of ten steps of 20 s each."""
         moment = [0.0]
         with progress.Progress("tune", stream, 30, lambda: moment[0]) as shown:
             for done in range(1, 11):

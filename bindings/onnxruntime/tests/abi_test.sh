@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# abi_test.sh CXX FOLDER: whether bindings/onnxruntime/onnxruntime_abi.h has its members at the
-# places, and of the types, of ONNX Runtime's headers in FOLDER. A member's type is in the name that
-# C++ mangles it to. Exit status 77: no FOLDER.
+# Checks that the members in bindings/onnxruntime/onnxruntime_abi.h have the places and the types
+# that they have in ONNX Runtime's headers in FOLDER: abi_test.sh CXX FOLDER
+#
+# A member's type is in the name that C++ mangles it to. Exit status 77: there is no FOLDER.
 set -euo pipefail
 cxx=$1 upstream=${2:-}
 ours=$(CDPATH="" cd -P "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -12,7 +13,7 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-members() {  # STRUCT: what our header names of it
+members() {  # STRUCT: prints the members that our header names
     sed -n "/^struct $1 {/,/^};/p" "$header" | tr '\n' ' ' |
         grep -oE '(ORT_API_CALL \*|HEWN_STATUS\()[A-Za-z0-9_]+' | sed -E 's/.*[*(]//' | sort -u
 }

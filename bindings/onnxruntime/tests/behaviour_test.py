@@ -1,4 +1,5 @@
-"""The provider's promises, except the results of single nodes: behaviour_test.py REFUSED_THREADS [OLD].
+"""Tests of the provider's promises, except for the results of single nodes: behaviour_test.py
+REFUSED_THREADS [OLD]
 
 REFUSED_THREADS is the library built from refused_threads.cpp. OLD is a folder with an ONNX Runtime
 that is too old for the provider."""
@@ -31,7 +32,8 @@ WHOLE = ["Add", "DequantizeLinear", "DequantizeLinear", "QuantizeLinear"]
 
 
 def group(middle, rng, types, as_inputs=False):
-    """DequantizeLinear x 2, `middle` and QuantizeLinear, with random scales and zero points."""
+    """A model of two DequantizeLinear, `middle` and QuantizeLinear, with random scales and zero
+    points."""
     parameters = {}
     for name, dtype in zip("aby", types):
         info = np.iinfo(dtype)
@@ -74,7 +76,8 @@ def product_by_formula(feeds, v, dtype):
 
 
 def run_python(code, *arguments, path=()):
-    """What another process prints. `path`: folders before this one's."""
+    """Runs code in another process. Returns what it prints. `path` has folders that come before
+    this one's."""
     here = [str(pathlib.Path(__file__).parent), str(pathlib.Path(hewn.__file__).parents[1])]
     paths = [*path, *here, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
     environment = dict(os.environ, PYTHONPATH=os.pathsep.join(paths))
@@ -123,8 +126,8 @@ class Groups(unittest.TestCase):
         self.assertNotIn("Mul", common.taken_nodes(session))
 
     def test_what_others_read_is_no_group(self):
-        """The sum is an output too, or another node's input. (Of what DequantizeLinear gives, ONNX
-        Runtime makes a copy for each reader.)"""
+        """The sum must be computed by itself if it is also an output, or another node's input.
+        (ONNX Runtime copies DequantizeLinear for each reader of its output.)"""
         for is_output in (True, False):
             model, _ = group("Add", self.rng, [np.uint8] * 3)
             if not is_output:
@@ -139,7 +142,8 @@ class Groups(unittest.TestCase):
 
 
     def one_by_one(self, changed):
-        """The group changed(model) is not run whole, and has the bits of the four nodes."""
+        """Checks that hewn does not run the group changed(model) as a whole, and that its result
+        has the bits of the four nodes."""
         for middle in ("Add", "Mul"):
             model, _ = group(middle, self.rng, [np.uint8] * 3)
             model.opset_import[0].version = 23
@@ -165,7 +169,8 @@ class Groups(unittest.TestCase):
 
     @unittest.skipUnless(NEWEST, "ONNX Runtime 1.32 and later divide with the scale's precision")
     def test_floats_between_of_another_type_are_no_group(self):
-        """f16 between, by DequantizeLinear's output_dtype, with scales of f32; all f16."""
+        """Values of f16 between the nodes: by DequantizeLinear's output_dtype with scales of f32,
+        or because all scales are f16."""
 
         def halves_between(model):
             self.set_attribute(model, (0, 1), output_dtype=TensorProto.FLOAT16)
@@ -180,8 +185,8 @@ class Groups(unittest.TestCase):
         self.one_by_one(halves)
 
     def test_f16_between_and_f32_scales_is_no_group(self):
-        """QuantizeLinear's x and scale may be of two types from opset 23 on. By the text of ONNX the
-        quotient has the scale's type."""
+        """From opset 23 on, QuantizeLinear's x and scale may have different types. By the text of
+        ONNX the quotient has the scale's type."""
         model, v = group("Add", self.rng, [np.uint8] * 3)
         model.opset_import[0].version = 23
         self.set_attribute(model, (0, 1), output_dtype=TensorProto.FLOAT16)
@@ -208,7 +213,8 @@ class Groups(unittest.TestCase):
         self.assertEqual(common.taken(session), [WHOLE])
 
     def test_blocks_are_no_group(self):
-        """One block of the whole tensor, which has one scale of the input's rank."""
+        """One block is the whole tensor. Its scale has one element, and as many dimensions as the
+        input."""
         for node, letter in enumerate("ab_y"):
             if letter == "_":
                 continue
@@ -223,7 +229,8 @@ class Groups(unittest.TestCase):
             self.assertTrue(common.equal(session.run(None, feeds)[0], plain.run(None, feeds)[0]))
 
     def test_attributes_without_a_meaning_here_leave_it_a_group(self):
-        """axis, of one scale; saturate, of integers; output_dtype, where it is the default."""
+        """axis with one scale, saturate with integers, and output_dtype with its default change
+        nothing."""
         model, _ = group("Add", self.rng, [np.uint8] * 3)
         model.opset_import[0].version = 23
         self.set_attribute(model, (0, 1, 3), axis=5)
@@ -260,7 +267,8 @@ class Graphs(unittest.TestCase):
         self.assertEqual(common.taken(common.on_hewn(model, claim="all")), [["Add"]])
 
     def test_a_sum_beside_each_node_that_fuses_stays_there(self):
-        """The CPU provider keeps a sum before or after such a node. hewn takes one next to others."""
+        """The CPU provider keeps a sum that is before or after a node that it may fuse with the
+        sum. hewn takes a sum next to other nodes."""
         ones, matrix, filters = (np.ones(shape, F32) for shape in (4, (4, 4), (1, 1, 1, 1)))
         unary = ["Erf", "Sqrt", "Tanh", "Sigmoid", "Softmax", "Relu", "Gelu", "Transpose"]
         fuses = {  # the first input's shape, and the other inputs
@@ -317,7 +325,8 @@ class Graphs(unittest.TestCase):
         self.assertTrue(common.equal(session.run(None, feeds)[0], (a + b).astype(F32)))
 
     def test_precision(self):
-        """Of a division: none but f32, f16 and bf16, and only in QuantizeLinear by itself."""
+        """The division's precision may only be f32, f16 or bf16, and only in a QuantizeLinear that
+        is not part of a group."""
         x = np.asarray([0.25, 0.35, 0.45, 1.0039], F32)
         tenth = np.asarray(0.1, F32)
 
@@ -347,7 +356,8 @@ class Graphs(unittest.TestCase):
                 self.assertEqual(y.tolist(), (np.rint(due) + 3).tolist(), precision)
 
     def test_the_default_precision_is_the_scales_type(self):
-        """From opset 23 on. Every f16 between 0.01 and 100, and scales of f16 and f32."""
+        """This holds from opset 23 on. Tried with every f16 between 0.01 and 100, and with scales
+        of f16 and f32."""
         x = np.arange(0x211f, 0x5640, dtype=np.uint16).view(np.float16)
         for x_type, scale_type in ((np.float16,) * 2, (F32, np.float16), (np.float16, F32)):
             scale = np.asarray(0.1, scale_type)
@@ -370,7 +380,8 @@ class Graphs(unittest.TestCase):
                 self.assertTrue(common.equal(y, due), (opset, x_type, scale_type))
 
     def linear(self, op, **given):
-        """A session of QuantizeLinear or DequantizeLinear, whose shapes the feeds tell."""
+        """Sessions of QuantizeLinear or DequantizeLinear on hewn and on the CPU provider, and the
+        inputs' types. Only the feeds give the shapes."""
         types = (F32, F32, np.uint8) if op == "QuantizeLinear" else (np.uint8, F32, np.uint8)
         node = helper.make_node(op, ["x", "s", "z"], ["y"], **given)
         inputs = [(name, t, None) for name, t in zip("xsz", types)]
@@ -380,8 +391,8 @@ class Graphs(unittest.TestCase):
         return (common.alone(model), common.on_cpu(model, off)), types
 
     def runs(self, op, cases, **given):
-        """cases: shapes of x, scale and zero point, and the error; None: the CPU provider's result,
-        whose errors are hewn's too."""
+        """Checks cases, which have the shapes of x, scale and zero point, and an error. With the
+        error None, hewn must give the CPU provider's result. Otherwise both must refuse."""
         sessions, types = self.linear(op, **given)
         for *shapes, words in cases:
             feeds = {n: np.full(s, 3, t) for n, s, t in zip("xsz", shapes, types)}
@@ -455,7 +466,7 @@ class Graphs(unittest.TestCase):
                         session.run(None, wrong)
 
     def test_zero_points_of_int32(self):
-        """By ONNX they should be 0. The CPU provider subtracts any."""
+        """By ONNX these zero points should be 0. The CPU provider subtracts any."""
         node = helper.make_node("DequantizeLinear", ["x", "s", "z"], ["y"])
         constants = {"s": np.asarray(0.5, F32), "z": np.asarray(5, np.int32)}
         model = common.model([node], [("x", np.int32, [6])], [("y", F32, [6])], constants)
@@ -465,7 +476,7 @@ class Graphs(unittest.TestCase):
         self.assertTrue(common.equal(y, common.on_cpu(model).run(None, feeds)[0]))
 
     def test_a_model_that_the_cpu_provider_cannot_load(self):
-        """It is loaded directly: opset 28, and a precision that only hewn has."""
+        """A model is loaded directly if it has opset 28, or a precision that only hewn has."""
         for opset, attributes in ((28, {}), (23, {"precision": 16})):
             node = helper.make_node("QuantizeLinear", ["x", "s"], ["y"], **attributes)
             model = common.model([node], [("x", F32, ["n"])], [("y", np.uint8, ["n"])],
@@ -486,7 +497,7 @@ class Graphs(unittest.TestCase):
 
 
 class SeveralOutputs(unittest.TestCase):
-    """DynamicQuantizeLinear's, whoever reads them."""
+    """The outputs of DynamicQuantizeLinear, whoever reads them."""
 
     NAMES = ("y", "s", "z")
     NODE = helper.make_node("DynamicQuantizeLinear", ["x"], NAMES)
@@ -497,7 +508,8 @@ class SeveralOutputs(unittest.TestCase):
         self.off = common.session_options(Level.ORT_DISABLE_ALL)
 
     def compare(self, nodes, x, outputs, taken, shape=("n",), **given):
-        """Hewn has the nodes `taken`, and gives what the CPU provider gives of each node."""
+        """Checks that hewn has the nodes `taken`, and gives the same as the CPU provider for each
+        node."""
         model = common.model(nodes, [("x", F32, shape)], outputs, **given)
         session = common.on_hewn(model, common.session_options(Level.ORT_DISABLE_ALL))
         self.assertEqual(sorted(common.taken(session)), sorted(taken))
@@ -511,7 +523,8 @@ class SeveralOutputs(unittest.TestCase):
         return self.compare([self.NODE], x, outputs, [["DynamicQuantizeLinear"]], shape)
 
     def test_shapes(self):
-        """A scalar, more dimensions than hewn has, and a rank that only the run tells."""
+        """A scalar, more dimensions than hewn allows, and a rank that is known only when the model
+        runs."""
         for x in (np.asarray(2.5, F32), np.ones([2] * 9, F32) * -3, self.X.reshape(1, 5)):
             for shape in (x.shape, [None] * x.ndim, None):
                 y, s, z = self.alone(x, shape)
@@ -523,7 +536,8 @@ class SeveralOutputs(unittest.TestCase):
             self.assertEqual((y.shape, s.tolist(), z.tolist()), (shape, 1, 0))
 
     def test_a_constant(self):
-        """Small, of as many elements as the fast passes take, and too long to be copied."""
+        """Constants that are small, that have as many elements as the fast passes take, and that
+        are too long to be copied."""
         for size in (5, 512, 1024, 5000):
             x = np.resize(self.X, size)
             due = self.alone(x, ["n"])
@@ -538,7 +552,8 @@ class SeveralOutputs(unittest.TestCase):
         self.compare(nodes, self.X, [("d", F32, ["n"]), ("s", F32, [])], taken)
 
     def test_read_inside_of_a_group_and_outside(self):
-        """A group's scales and zero points are outputs of another node, which others read too."""
+        """The scales and zero points of a group are outputs of another node, which others read as
+        well."""
         nodes = [self.NODE,
                  helper.make_node("DequantizeLinear", self.NAMES, ["d"]),
                  helper.make_node("DequantizeLinear", ["b", "s", "z"], ["e"]),
@@ -569,7 +584,7 @@ class SeveralOutputs(unittest.TestCase):
                 common.on_hewn(common.model([node], [("x", F32, ["n"])], outputs))
 
     def test_fusions_of_onnx_runtime_take_it(self):
-        """It becomes DynamicQuantizeMatMul."""
+        """The node becomes part of DynamicQuantizeMatMul."""
         nodes = [self.NODE,
                  helper.make_node("MatMulInteger", ["y", "w", "z", "wz"], ["p"]),
                  helper.make_node("Cast", ["p"], ["q"], to=TensorProto.FLOAT),
@@ -656,7 +671,8 @@ class Options(unittest.TestCase):
 
 
 class SameMemory(unittest.TestCase):
-    """Of a node that meets the memory of its last run again, hewn's operators are bound to it."""
+    """If a node meets the memory of its last run again, hewn's operators are bound to that
+    memory."""
 
     TURNS = (0, 0, 0, 1, 0, 1, 1, 1, 0, 0)
 
@@ -669,7 +685,8 @@ class SameMemory(unittest.TestCase):
         return lambda: session.run_with_iobinding(binding)
 
     def test_new_contents_and_other_memory(self):
-        """Small, in slices, and of more dimensions than hewn has."""
+        """Tensors that are small, that are computed in slices, and that have more dimensions than
+        hewn allows."""
         strided = [[3, 1] * 5, [1, 2] * 5]
         for shapes in ([[16], [16]], [[1 << 20], [1 << 20]], strided):
             model = common.model([SUM], [("a", F32, shapes[0]), ("b", F32, shapes[1])],
@@ -685,7 +702,7 @@ class SameMemory(unittest.TestCase):
                 self.assertTrue(np.array_equal(y, a + b), (shapes, i))
 
     def test_several_outputs(self):
-        """Small, in slices, and of no elements."""
+        """Tensors that are small, that are computed in slices, and that have no elements."""
         for size in (16, 1 << 20, 0):
             outputs = [("y", np.uint8, [size]), ("s", F32, []), ("z", np.uint8, [])]
             model = common.model([SeveralOutputs.NODE], [("x", F32, [size])], outputs)
@@ -722,7 +739,8 @@ class SameMemory(unittest.TestCase):
             self.assertEqual(set(pool.map(repeat, range(4))), {""})
 
     def test_small_ones_by_many_threads(self):
-        """The provider binds the memory of the last call. No other thread may run on it."""
+        """The provider binds the memory of the last call. No other thread may run on that
+        memory."""
         session = common.on_hewn(SUM_MODEL)
 
         def repeat(i):
@@ -752,7 +770,7 @@ print(common.equal(session.run(None, {"a": x, "b": x})[0], x + x))
 
 class Registering(unittest.TestCase):
     def test_paths_are_absolute(self):
-        """Of a package that was found by a relative path as well."""
+        """Also if the package was found by a relative path."""
         self.assertTrue(os.path.isabs(hewn.get_library_path()))
         package = pathlib.Path(hewn.__file__).parents[1]
         code = ("import os, onnxruntime_ep_hewn as h; print(os.path.isabs(h.get_library_path()), "
@@ -786,7 +804,7 @@ print("done")
 
     @unittest.skipUnless(OLD, "no older ONNX Runtime was given")
     def test_an_older_one_is_refused(self):
-        """By the package, and by the library itself."""
+        """The package refuses it, and so does the library itself."""
         needs = "hewn's execution provider needs ONNX Runtime 1.24 or later; this is 1.23"
         direct = ("import onnxruntime, onnxruntime_ep_hewn as h; "
                   "onnxruntime.register_execution_provider_library('h', h.get_library_path())")
@@ -796,7 +814,7 @@ print("done")
 
 
 def lowest_target():
-    """One that every machine of this kind has."""
+    """The target that every machine of this kind has."""
     return "arm64_neon" if os.uname().machine == "aarch64" else "x86_64_sse41"
 
 

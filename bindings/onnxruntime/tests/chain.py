@@ -1,4 +1,5 @@
-"""A small model of the element-wise operators, whose sum and product are groups: chain.py FILE"""
+"""Writes a small model of the element-wise operators, whose sum and product are groups: chain.py
+FILE"""
 
 import sys
 
@@ -23,7 +24,7 @@ def linear(op, x, y, scale="scale", zero_point="zero_point", **attributes):
 
 
 def group(middle, x, y):
-    """y = x `middle` other, quantized, by four nodes."""
+    """Yields the four nodes that compute y = x `middle` other on quantized tensors."""
     yield linear("DequantizeLinear", x, f"{x}_{middle}")
     yield linear("DequantizeLinear", "other", f"other_{middle}")
     yield helper.make_node(middle, [f"{x}_{middle}", f"other_{middle}"], [f"{y}_{middle}"])

@@ -1,4 +1,5 @@
-"""What the tests of the execution provider share: models of few nodes, sessions, who has a node."""
+"""Helpers for the tests of the execution provider: models of a few nodes, sessions, and which nodes
+hewn has in a session."""
 
 import warnings
 
@@ -19,7 +20,8 @@ def typed(name, dtype, shape):
 
 
 def model(nodes, inputs, outputs, constants=None, opset=21):
-    """inputs and outputs: (name, NumPy's type, shape or None); constants: {name: array}."""
+    """A model. inputs and outputs are (name, NumPy's type, shape or None); constants is {name:
+    array}."""
     initializers = [
         onnx.numpy_helper.from_array(np.asarray(v), n) for n, v in (constants or {}).items()
     ]
@@ -59,14 +61,15 @@ def on_cpu(a_model, options=None):
 
 
 def alone(a_model, **given):
-    """A session that fails unless hewn has every node."""
+    """A session that fails to be made unless hewn has every node."""
     entries = ("session.disable_cpu_ep_fallback",)
     options = session_options(Level.ORT_DISABLE_ALL, entries=entries)
     return on_hewn(a_model, options, **{"claim": "all", **given})
 
 
 def taken(session):
-    """The operators of the nodes that hewn has, in lists of what runs together."""
+    """The operators of the nodes that hewn has: a list for each part of the model that runs as a
+    whole."""
     return [
         sorted(node.op_type for node in part.get_nodes())
         for part in session.get_provider_graph_assignment_info()

@@ -1,6 +1,8 @@
-"""Real models, quantized here: the nodes that hewn has; their results by the formula; the outputs
-beside ONNX Runtime's CPU provider, whose QLinearAdd and QLinearMul are off by one at some ties; the
-time. models_test.py NAME..., of quantized.MODELS"""
+"""Tests of real models, quantized here: which nodes hewn has; whether their results are the
+formula's; how the outputs compare with ONNX Runtime's CPU provider, whose QLinearAdd and QLinearMul
+are off by one at some ties; how long a run takes.
+
+    models_test.py NAME...     names of quantized.MODELS"""
 
 import collections
 import pathlib
@@ -16,7 +18,7 @@ import quantized
 from common import Level
 
 ROUNDS = 15
-# Nodes of the model as the CPU provider optimizes it, at least.
+# The least number of nodes on hewn, of the model as the CPU provider optimizes it.
 LEAST = {"PP-OCRv4 det": 250, "PP-OCRv4 rec": 300, "PP-OCR cls": 108, "YOLOv8n": 100}
 
 
@@ -25,12 +27,12 @@ def feeds(session, image):
 
 
 def differing(a, b):
-    """Elements of two sessions' outputs."""
+    """The number of elements that differ between two sessions' outputs."""
     return sum(int((x != y).sum()) for x, y in zip(a, b))
 
 
 def by_formula(op, v):
-    """QLinearAdd's or QLinearMul's output, of its inputs."""
+    """The output of QLinearAdd or QLinearMul for these inputs."""
     a, b = ((v[k].astype(np.float32) - np.float32(v[k + 2])) for k in (0, 3))
     if op == "QLinearAdd":
         y = (a * v[1] + b * v[4]) / v[6]
@@ -41,7 +43,8 @@ def by_formula(op, v):
 
 
 def beside_the_formula(path, image):
-    """Elements of all QLinearAdd's and QLinearMul's outputs on hewn that are not the formula's."""
+    """The number of elements that differ from the formula in the outputs of all QLinearAdd and
+    QLinearMul on hewn."""
     model = onnx.load(path)
     values = {i.name: onnx.numpy_helper.to_array(i) for i in model.graph.initializer}
     nodes = [n for n in model.graph.node if n.op_type in ("QLinearAdd", "QLinearMul")]
@@ -59,7 +62,7 @@ def beside_the_formula(path, image):
 
 
 def times(sessions, image):
-    """Medians of the calling thread's time, in turns, in ms."""
+    """The medians of the calling thread's time in ms. The sessions take turns."""
     taken = [[] for _ in sessions]
     for _ in range(ROUNDS):
         for session, list_ in zip(sessions, taken):
@@ -80,7 +83,7 @@ def check(name, form, folder):
     direct = common.on_hewn(path)
 
     def differ(session):
-        """From the CPU provider."""
+        """The number of elements in which the session differs from the CPU provider."""
         ran = [[s.run(None, feeds(s, x)) for x in images] for s in (session, cpu)]
         return sum(map(differing, *ran))
 

@@ -1,5 +1,5 @@
-"""ONNX's own node tests, at every opset at which their models are valid: hewn has the node, of
-every type that it knows, and the output is ONNX's, bit for bit."""
+"""ONNX's own node tests, at every opset at which their models are valid. hewn must have the node
+for every type that it knows, and the output must be ONNX's, bit for bit."""
 
 import collections
 import importlib
@@ -15,7 +15,8 @@ from onnx import TensorProto, helper, numpy_helper
 FILES = ("add", "quantizelinear", "dequantizelinear", "dynamicquantizelinear")
 OPSETS = (7, 10, 13, 14, 19, 21, 23, 24, 25, 26, 28)
 NOT_HEWNS = ("e4m3", "e5m2", "float4")  # types
-# What ONNX Runtime takes and gives of sub-byte types, which it has no NumPy arrays of.
+# The types in which ONNX Runtime takes and returns elements of sub-byte types, because it has no
+# NumPy arrays for those.
 UNPACKED = {
     TensorProto.UINT4: TensorProto.UINT8,
     TensorProto.INT4: TensorProto.INT8,
@@ -52,7 +53,7 @@ def is_sub_byte(info):
 
 
 def unpacked(model, feeds):
-    """The model with packed inputs as initializers, and packed outputs cast."""
+    """The model with its inputs of sub-byte types as initializers, and such outputs cast."""
     graph = model.graph
     for info in [i for i in graph.input if is_sub_byte(i)]:
         graph.initializer.append(numpy_helper.from_array(feeds.pop(info.name), info.name))
@@ -75,7 +76,7 @@ def fault(session, feeds, outputs):
 
 
 def outcome(test, model):
-    """What came of it: hewn's, or why it is not."""
+    """The result of a test in words: "hewn's", or why it is not."""
     [(inputs, outputs)] = test.data_sets
     feeds = {i.name: array(x) for i, x in zip(model.graph.input, inputs)}
     model = unpacked(model, feeds)

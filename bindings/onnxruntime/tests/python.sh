@@ -1,8 +1,11 @@
 #!/usr/bin/env bash
-# python.sh FOLDER VERSION ARGUMENT...: Python with the wheels of requirements.txt and this version
-# of ONNX Runtime (newest: the one that is listed), in a virtual environment that the first call
-# makes in FOLDER. @WHEEL@ as an argument is a folder with that wheel alone: @onnxruntime==1.23.2@.
-# Exit status 77: the wheels cannot be had.
+# Runs Python with the wheels of requirements.txt and one version of ONNX Runtime:
+#
+#     python.sh FOLDER VERSION ARGUMENT...
+#
+# The first call makes a virtual environment in FOLDER. The VERSION `newest` is the one that is
+# listed in requirements.txt. An argument @WHEEL@, such as @onnxruntime==1.23.2@, is replaced by a
+# folder that has only that wheel. Exit status 77: the wheels cannot be had.
 set -euo pipefail
 here=$(CDPATH="" cd -P "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source "$here/../../../scripts/venv.sh"
@@ -15,7 +18,7 @@ export PIP_USER=0
 make_venv "$folder/venv" "$here/requirements.txt"
 python=$folder/venv/bin/python
 
-wheel() {  # REQUIREMENT: prints a folder with that wheel alone
+wheel() {  # REQUIREMENT: prints a folder that has only that wheel
     local at
     at=$folder/$("$python" -c 'import sys; print(sys.implementation.cache_tag)')/$1
     if [[ ! -d $at ]]; then

@@ -1,4 +1,4 @@
-"""Real models of PyPI packages, quantized as examples/onnxruntime/photo.py does it."""
+"""Real models from PyPI packages, quantized as in examples/onnxruntime/photo.py."""
 
 import dataclasses
 import importlib.util
@@ -28,18 +28,20 @@ MODELS = {
 
 
 def models_in(arguments):
-    """The models' names of a command line, whose `--with FOLDER` at the end has a package more."""
+    """The names of models on a command line. `--with FOLDER` at its end adds a folder with a
+    package."""
     if "--with" in arguments:
         arguments, sys.path[:0] = arguments[:-2], arguments[-1:]
     return arguments
 
 
 def path_of(model):
-    """In the installed package, which is not imported: it would need others."""
+    """The model's file in the installed package. The package is not imported, as it would need
+    others."""
     package = importlib.util.find_spec(model.package)
     return pathlib.Path(package.submodule_search_locations[0]) / model.file
 
 
 def quantize(name, form, folder):
-    """The quantized model's path. form: QDQ or QOperator."""
+    """Quantizes a model. Returns the path of the result. form is QDQ or QOperator."""
     return photo.quantize(path_of(MODELS[name]), MODELS[name].size, folder, form)

@@ -1,5 +1,6 @@
-"""Random models of one node through hewn, bit for bit by the formulas, and beside ONNX Runtime's
-CPU provider, whose faults are named here one by one: random_test.py COUNT"""
+"""Random models of one node, run on hewn and compared with the formulas bit for bit. They are also
+compared with ONNX Runtime's CPU provider, whose faults are named here one by one: random_test.py
+COUNT"""
 
 import collections
 import concurrent.futures
@@ -25,11 +26,11 @@ ODDS = [0.02] + [0.098] * 10
 @dataclasses.dataclass
 class Case:
     op: str
-    inputs: dict  # name: array, or None where it is absent
+    inputs: dict  # name: array, or None if it is absent
     output: np.dtype
     opset: int
     attributes: dict = dataclasses.field(default_factory=dict)
-    shown: tuple = ("y",)  # outputs that are the graph's; nobody reads others
+    shown: tuple = ("y",)  # the graph's outputs; nobody reads others
 
     @property
     def must_be_constant(self):  # ONNX Runtime takes no such array
@@ -40,7 +41,7 @@ class Case:
         return {name: value for name, value in self.inputs.items() if value is not None}
 
     def model(self, constants, dynamic):
-        """With these inputs as initializers; and the feeds of the others."""
+        """The model with `constants` as initializers, and the feeds of the other inputs."""
         domain = common.MICROSOFT if self.op.startswith("QLinear") else ""
         names = [name if value is not None else "" for name, value in self.inputs.items()]
         outputs = ["y", "y_scale", "y_zero_point"] if self.op == DYNAMIC else ["y"]
@@ -90,7 +91,7 @@ def random_shape(rng, most=5):
 
 
 def parameter_shape(rng, shape, opset, attributes):
-    """Of a scale: of one element, for each index of an axis, or of blocks."""
+    """The shape of a scale, which has one element, one for each index of an axis, or blocks."""
     choice = rng.random()
     if choice < 0.3 or not shape or 0 in shape:
         return () if rng.random() < 0.5 else (1,)
@@ -155,7 +156,7 @@ def quantized(rng):
 
 
 def dynamic(rng):
-    """Of each range: infinite, without what is not finite, and beneath f32's least numbers."""
+    """An input whose range is infinite, finite, or smaller than f32's least numbers."""
     x = values(rng, random_shape(rng, 10 if rng.random() < 0.2 else 5), F32)
     if rng.random() < 0.6:
         x = np.where(np.isfinite(x), x, F32.type(np.nan))
@@ -183,15 +184,16 @@ def clamp(y, dtype):
 
 
 def quantized_by(case, rounding, is_old=False):
-    """QuantizeLinear with this rounding of the quotient. From opset 23 on that has the type of the
-    scale."""
+    """QuantizeLinear with this rounding of the quotient. From opset 23 on the quotient has the
+    scale's type, unless `is_old` is set."""
     dtype = case.inputs["scale"].dtype if case.opset >= 23 and not is_old else F32
     quotient = (case.inputs["x"].astype(dtype) / spread(case, "scale").astype(dtype)).astype(F32)
     return clamp(rounding(quotient) + spread(case, "zero_point"), case.output)
 
 
 def dynamic_by_formula(case, unknown_zero_point=0, unknown=None):
-    """`unknown`: what becomes of a quotient that is NaN; None: the zero point."""
+    """DynamicQuantizeLinear by the formula. `unknown` is the result for a quotient that is NaN;
+    None stands for the zero point."""
     x = case.inputs["x"]
     numbers = x[~np.isnan(x)]
     high, low = (extreme(numbers, initial=F32.type(0)) for extreme in (np.max, np.min))
@@ -206,7 +208,7 @@ def dynamic_by_formula(case, unknown_zero_point=0, unknown=None):
 
 
 def by_formula(case, zero_point_last=True):
-    """What is right: the formulas, each operation rounded to f32."""
+    """The right result: by the formula, with each operation rounded to f32."""
     v = case.inputs
     if case.op == "Add":
         return v["a"] + v["b"]
@@ -226,24 +228,26 @@ def by_formula(case, zero_point_last=True):
 
 
 def is_range_of_a_part(case, cpu, expected):
-    """The scale is less, or NaN, if it is shown; of lanes of 4."""
+    """Whether the CPU provider may have missed numbers because of NaN in lanes of 4: the scale, if
+    it is shown, is smaller than expected, or NaN."""
     x = case.inputs["x"]
     scales = [(y, t) for name, y, t in zip(case.shown, cpu, expected) if name == "y_scale"]
     return x.size > 4 and np.isnan(x).any() and not any(y > t for y, t in scales)
 
 
 def is_known_fault(case, cpu, expected):
-    """Where ONNX Runtime's CPU provider is not right, up to 1.32.0:
-    - QLinearAdd is off by one, as it multiplies by reciprocals and contracts;
-    - QLinearMul adds the zero point before it rounds, not after it;
-    - of DynamicQuantizeLinear NaN becomes 0, not the zero point, and where the zero point would be
-      NaN it is the greatest, not the least; a NaN in a lane of a vector hides what stood before it
-      there, or makes the range NaN;
-    and before 1.32:
+    """Whether the difference is a fault that ONNX Runtime's CPU provider is known to have, up to
+    1.32.0:
+    - QLinearAdd is off by one, because it multiplies by reciprocals and fuses operations.
+    - QLinearMul adds the zero point before it rounds, not after it.
+    - DynamicQuantizeLinear makes 0 of NaN, not the zero point. Where the zero point would be NaN,
+      it is the greatest number, not the least. A NaN in a lane of a vector hides the numbers
+      before it in that lane, or makes the range NaN.
+    Before 1.32 also:
     - QuantizeLinear from f16, to 4 bits or with blocks gives the wrong end of the range for
-      quotients that an integer does not hold;
-    - QuantizeLinear of opset 23 divides f16 in f32;
-    - QuantizeLinear from f16 cuts the quotient's fraction off (1.24.1 only)."""
+      quotients that an integer cannot hold.
+    - QuantizeLinear of opset 23 divides f16 in f32.
+    - QuantizeLinear from f16 cuts off the quotient's fraction (only 1.24.1)."""
     if case.op == DYNAMIC:
         return equal(cpu, dynamic_by_formula(case, 255, 0)) or is_range_of_a_part(case, cpu, expected)
     [cpu], [expected] = cpu, expected
@@ -274,7 +278,7 @@ def equal(some, others):
 
 
 def judge(case, hewn, cpu):
-    """In words; what begins with FAILED is one."""
+    """The verdict in words. It is a failure if it begins with FAILED."""
     failed = [isinstance(y, Exception) for y in (hewn, cpu)]
     if all(failed):
         return "both refuse"
@@ -316,7 +320,7 @@ def random_models(count):
 
 
 def many_shapes():
-    """One session, four threads, more shapes than the provider keeps plans of."""
+    """Tests one session on four threads, with more shapes than the provider keeps plans of."""
     case = Case("Add", {n: np.zeros((2, 3), F32) for n in "ab"}, F32, 14)
     session = common.alone(case.model([], dynamic=True)[0])
 

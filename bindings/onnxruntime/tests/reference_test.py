@@ -1,13 +1,14 @@
-"""Random models of the nodes that hewn claims: every version, attribute, type and shape rule of
-ONNX's own schemas. Each is run on hewn and compared with three things: the text of ONNX (the
-functions with `due` in their names, and `refusal`), bit for bit; ONNX's reference evaluator; the
-function body of the node, if it has one. Where the last two differ from the text is named in
-`Named`, and they have to differ in exactly that way. What the text does not allow is refused by
-hewn and by ONNX Runtime's CPU provider, so that hewn fails no model here that ONNX Runtime runs.
+"""Random models of the nodes that hewn claims, with every version, attribute, type and rule for
+shapes of ONNX's own schemas:
 
     reference_test.py COUNT [--seed SEED]            this many models
     reference_test.py --seconds SECONDS [--seed SEED]
-"""
+
+Each model is run on hewn and compared with three things: the text of ONNX (the functions with `due`
+in their names, and `refusal`), bit for bit; ONNX's reference evaluator, which this file calls "the
+reference"; and the function body of the node, if it has one. `Named` names where the last two
+differ from the text, and they must differ in exactly that way. hewn and ONNX Runtime's CPU provider
+must refuse what the text does not allow. So hewn fails no model here that ONNX Runtime runs."""
 
 import argparse
 import collections
@@ -36,7 +37,7 @@ from random_test import (
 
 QUANTIZE, DEQUANTIZE = "QuantizeLinear", "DequantizeLinear"
 NAMES = ("Add", QUANTIZE, DEQUANTIZE, DYNAMIC)
-OLDEST = {"Add": 7, QUANTIZE: 10, DEQUANTIZE: 10, DYNAMIC: 11}  # that hewn claims
+OLDEST = {"Add": 7, QUANTIZE: 10, DEQUANTIZE: 10, DYNAMIC: 11}  # the oldest that hewn claims
 BF16 = np.dtype(ml_dtypes.bfloat16)
 PACKED = [np.dtype(getattr(ml_dtypes, name)) for name in ("uint4", "int4", "uint2", "int2")]
 HEWNS = [np.dtype(t) for t in "f4 f2 u1 i1 u2 i2 u4 i4 u8 i8".split()] + PACKED
@@ -44,7 +45,7 @@ PRECISIONS = {TensorProto.FLOAT: F32, TensorProto.FLOAT16: F16, TensorProto.BFLO
 
 
 def schemas():
-    """Those of ONNX that hewn claims, with the last opset of each."""
+    """Yields ONNX's schemas that hewn claims, each with its last opset."""
     all_of = [s for s in onnx.defs.get_all_schemas_with_history()
               if s.domain == "" and s.name in NAMES and s.since_version >= OLDEST[s.name]]
     for name in NAMES:
@@ -54,7 +55,7 @@ def schemas():
 
 
 def newest_opset():
-    """ONNX Runtime's."""
+    """The newest opset that ONNX Runtime knows."""
     for opset in range(onnx.defs.onnx_opset_version(), 0, -1):
         node = helper.make_node("Add", ["a", "a"], ["y"])
         try:
@@ -72,7 +73,7 @@ def newest_opset():
 @dataclasses.dataclass
 class Node:
     op: str
-    inputs: list  # values' names, or "" for one that is absent
+    inputs: list  # names of values, or "" for an absent one
     outputs: list
     attributes: dict = dataclasses.field(default_factory=dict)
     domain: str = ""
@@ -81,15 +82,15 @@ class Node:
 @dataclasses.dataclass
 class Model:
     opset: int
-    arrays: dict  # inputs
+    arrays: dict  # the inputs
     nodes: list
     types: dict  # of the values between, and of the outputs
     shown: list  # names of the outputs
 
     def proto(self, fed, unpacks, as_onnx=False):
-        """With these arrays as inputs, the others as initializers. unpacks: ONNX Runtime gives no
-        arrays of sub-byte types. as_onnx: com.microsoft's nodes as ONNX's, which have the same
-        meaning."""
+        """The model with the arrays `fed` as inputs and the others as initializers. `unpacks`
+        converts outputs of sub-byte types, because ONNX Runtime returns no arrays of them.
+        `as_onnx` writes com.microsoft's nodes as ONNX's nodes, which have the same meaning."""
         nodes = [helper.make_node(n.op, n.inputs, n.outputs, **n.attributes,
                                   domain="" if as_onnx else n.domain) for n in self.nodes]
         constants = {name: a for name, a in self.arrays.items() if name not in fed}
@@ -113,7 +114,7 @@ class Model:
 
 
 class Random:
-    """What models are drawn from."""
+    """Draws the parts of models."""
 
     def __init__(self, seed):
         self.rng = np.random.default_rng(seed)
@@ -143,7 +144,8 @@ class Random:
         return scale
 
     def floats(self, shape, dtype, scale=1.0, reach=300):
-        """About as many steps of the scale from 0 as the outputs' types are wide, and ties."""
+        """Floats, including ties, whose quotients by the scale reach about as far from 0 as the
+        outputs' types do."""
         steps = np.asarray(self.rng.standard_normal(shape) * reach / 2)
         if self.chance(0.3):
             steps = np.round(steps * 2) / 2
@@ -163,7 +165,7 @@ class Random:
 
 
 def allowed(schema, parameter):
-    """The types of a schema's parameter; those that NumPy and ml_dtypes lack are None."""
+    """The types of a schema's parameter. A type that NumPy and ml_dtypes lack is None."""
     for constraint in schema.type_constraints:
         if constraint.type_param_str == parameter:
             parameter = None
@@ -175,14 +177,14 @@ def allowed(schema, parameter):
 
 
 def draw_type(random, types):
-    """Seldom one that hewn does not have."""
+    """Draws a type. Seldom it is one that hewn does not have."""
     ours = [t for t in types if t in HEWNS]
     return random.one_of(types if random.chance(0.05) or not ours else ours)
 
 
 def draw_scale_shape(random, shape, attributes, known):
-    """Of the scale, with axis and block_size as it needs them. Some are wrong. `known`: the
-    attributes of the version."""
+    """Draws the shape of a scale, with axis and block_size in `attributes` as the shape needs them.
+    Some are wrong. `known` are the attributes of the node's version."""
     rank, kind = len(shape), random.rng.random()
     axis = int(random.rng.integers(rank)) if rank else 0
     written = axis - rank if random.chance(0.3) else axis
@@ -208,7 +210,7 @@ def draw_scale_shape(random, shape, attributes, known):
 
 
 def draw_linear(random, schema, opset, prefix=""):
-    """A node, its arrays and the type of its output."""
+    """Draws a node. Returns it with its arrays and the type of its output."""
     quantizes, known = schema.name == QUANTIZE, set(schema.attributes)
     x_type = draw_type(random, allowed(schema, schema.inputs[0].type_str))
     scale_type = (x_type if schema.inputs[1].type_str == schema.inputs[0].type_str
@@ -289,7 +291,7 @@ def draw_single(random, opset_limit):
 
 
 def draw_microsoft(random, opset_limit):
-    """com.microsoft's QuantizeLinear and DequantizeLinear."""
+    """Draws com.microsoft's QuantizeLinear or DequantizeLinear."""
     ints = [np.dtype(t) for t in ("i1", "u1", "i2", "u2")] + PACKED[:2]
     quantizes, floats = random.chance(0.5), random.one_of((F32, F16))
     x_type = floats if quantizes else random.one_of([*ints, I32])
@@ -299,7 +301,7 @@ def draw_microsoft(random, opset_limit):
 
 
 def draw_quantized(random, opset_limit):
-    """com.microsoft's QLinearAdd and QLinearMul."""
+    """Draws com.microsoft's QLinearAdd or QLinearMul."""
     dtype, shape = random.one_of((U8, np.dtype("i1"))), random_shape(random.rng, 4)
     arrays, inputs = {}, []
     for name in "aby":
@@ -322,7 +324,7 @@ def draw_quantized(random, opset_limit):
 
 
 def draw_group(random, opset_limit):
-    """DequantizeLinear x 2, Add or Mul, QuantizeLinear, often not what hewn joins."""
+    """Draws two DequantizeLinear, Add or Mul, and QuantizeLinear. Often hewn cannot join them."""
     opset = int(random.rng.integers(13, opset_limit + 1))
     by_name = {s.name: s for s, last in ALL if s.since_version <= opset <= last}
     shape = random_shape(random.rng, 3)
@@ -364,12 +366,12 @@ def is_scalar(shape):
 
 
 def of_node(values, node):
-    """x, scale and zero point, or None, of a linear node."""
+    """The x, the scale and the zero point (or None) of a linear node."""
     return [values[name] if name else None for name in [*node.inputs, ""][:3]]
 
 
 def refusal(node, x, scale, zero_point):
-    """Why ONNX does not allow the shapes and attributes of a linear node; "": it does."""
+    """Why ONNX does not allow the shapes and attributes of a linear node; "" if it does."""
     block, axis = node.attributes.get("block_size", 0), node.attributes.get("axis", 1)
     zero_shape = None if zero_point is None else zero_point.shape
     output_dtype = node.attributes.get("output_dtype", 0)
@@ -393,7 +395,7 @@ def refusal(node, x, scale, zero_point):
 
 
 def spread(node, value, x):
-    """A scale or zero point for each element of x."""
+    """A scale or zero point, broadcast to each element of x."""
     block, axis = node.attributes.get("block_size", 0), node.attributes.get("axis", 1)
     if block == 0 and is_scalar(value.shape):
         return value.reshape(())
@@ -404,7 +406,7 @@ def spread(node, value, x):
 
 
 def precision_of(node, opset, scale):
-    """Of the division: its type."""
+    """The type in which a node divides."""
     given = node.attributes.get("precision", 0)
     return PRECISIONS[given] if given else scale.dtype if opset >= 23 else F32
 
@@ -414,7 +416,8 @@ def quotient(node, x, scale, precision):
 
 
 def quantize_due(node, x, scale, zero_point, output, precision):
-    """round(x / scale) + zero point, of the output's range. NaN is the zero point."""
+    """round(x / scale) + zero point, clamped to the output's range. A quotient of NaN gives the
+    zero point."""
     q = quotient(node, x, scale, precision)
     z = np.zeros(()) if zero_point is None else spread(node, zero_point, x).astype(np.float64)
     y = np.where(np.isnan(q), z, np.rint(q) + z)
@@ -434,14 +437,15 @@ def linear_due(node, opset, x, scale, zero_point, output):
 
 
 def middle_due(op, a, b):
-    """Floats are rounded once, integers wrap."""
+    """A sum or product. Floats are rounded once, integers wrap."""
     wide = F32 if a.dtype == F16 else a.dtype
     a, b, dtype = a.astype(wide), b.astype(wide), a.dtype
     return np.asarray(a + b if op == "Add" else a * b).astype(dtype)
 
 
 def quantized_quotient(op, values, output):
-    """Of com.microsoft's QLinearAdd or QLinearMul, and the output's zero point, in f32."""
+    """The quotient of com.microsoft's QLinearAdd or QLinearMul, and the output's zero point, in
+    f32."""
     scale, zero_point = {}, {}
     for name in "aby":
         scale[name] = values[f"{name}_scale"].reshape(())
@@ -454,7 +458,7 @@ def quantized_quotient(op, values, output):
 
 
 def quantized_due(op, values, output):
-    """NaN is the zero point."""
+    """The output of QLinearAdd or QLinearMul. A quotient of NaN gives the zero point."""
     q, zero_point = quantized_quotient(op, values, output)
     y = np.where(np.isnan(q), zero_point, np.rint(q) + zero_point)
     return np.clip(y, *ends(output)).astype(output)
@@ -464,8 +468,8 @@ def quantized_due(op, values, output):
 
 
 class Named:
-    """The names of the differences between the reference evaluator, or a function body, and the
-    text, with a value of which elements they are."""
+    """The names of the differences from the text that the reference evaluator or a function body
+    may have."""
 
     CONVERTED = "the reference converts the quotient to int32, which does not hold it"
     PRECISION = "the reference divides in the type that NumPy gives both operands"
@@ -474,8 +478,9 @@ class Named:
 
 
 def quantize_by_reference(node, x, scale, zero_point, output):
-    """What the reference evaluator computes, and for which elements that is said by its code. Below
-    opset 23 it divides in the operands' type as well, where ONNX's text has no precision."""
+    """The output that the reference evaluator computes, and for which elements its code
+    determines that. Below opset 23, where ONNX's text has no precision, it also divides in the
+    operands' type."""
     given = node.attributes.get("precision", 0)
     precision = PRECISIONS[given] if given else np.result_type(x.dtype, scale.dtype)
     y = quantize_due(node, x, scale, zero_point, output, precision)
@@ -483,7 +488,8 @@ def quantize_by_reference(node, x, scale, zero_point, output):
 
 
 def is_held(q):
-    """Whether the reference's int32 holds a quotient, with a zero point. False for NaN."""
+    """Whether the reference's int32 can hold a quotient together with a zero point. False for
+    NaN."""
     return np.abs(np.rint(q)) < 2**31 - 2**17
 
 
@@ -502,12 +508,12 @@ def unoptimized():
 
 
 def unpacked(y):
-    """As the DequantizeLinear of Model.proto gives it."""
+    """The output as the DequantizeLinear of Model.proto returns it."""
     return y.astype(F32) if y.dtype in PACKED else y
 
 
 def same(a, b):
-    """Bit for bit; of NaN any."""
+    """Whether two arrays have the same bits. Any NaN is like another."""
     if a.dtype != b.dtype or a.shape != b.shape:
         return False
     if a.dtype.kind != "f":
@@ -517,11 +523,11 @@ def same(a, b):
 
 
 class Judge:
-    """One model's verdict, in words. What begins with FAILED is a fault."""
+    """The verdict on one model, in words. It is a failure if it begins with FAILED."""
 
     def __init__(self, model, random):
         self.model, self.random = model, random
-        self.names = set()  # Named's
+        self.names = set()  # names from Named
         self.is_joined = False  # hewn runs the four nodes as one
 
     def verdict(self):
@@ -548,7 +554,7 @@ class Judge:
         return self.compare(hewn)
 
     def on_hewn(self, proto):
-        """A session in which hewn has all nodes but Mul, which it has in groups only."""
+        """A session in which hewn has all nodes, except that it has Mul only in groups."""
         if len(self.model.nodes) == 1:
             return common.alone(proto)
         session = common.on_hewn(proto, unoptimized(), claim="all")
@@ -567,7 +573,7 @@ class Judge:
         return ""
 
     def not_hewns(self, why):
-        """Such nodes are not claimed, whether or not ONNX Runtime has them."""
+        """Checks that hewn does not claim these nodes, whether or not ONNX Runtime has them."""
         model = self.model
         try:
             session = common.on_hewn(model.proto([], unpacks=False), unoptimized(), claim="all")
@@ -578,7 +584,8 @@ class Judge:
         return f"not hewn's: {why}"
 
     def refused(self):
-        """The text's reason, of the first node that has one."""
+        """The text's reason to refuse the first node that it does not allow; "" if it allows
+        all."""
         model = self.model
         values = dict(model.arrays)
         shape_of = {name: a.shape for name, a in values.items()}
@@ -623,7 +630,7 @@ class Judge:
         return "equal" + "".join(f" ({name})" for name in sorted(self.names))
 
     def due(self):
-        """All values by the text, node by node."""
+        """All values by the text, computed node by node."""
         model, values = self.model, dict(self.model.arrays)
         for node in model.nodes:
             output = model.types[node.outputs[0]]
@@ -642,8 +649,9 @@ class Judge:
         return values
 
     def may_be_joined(self):
-        """One scale and zero point each, f32 between, and a division of f32. ONNX Runtime makes a
-        copy of DequantizeLinear for each reader of its output, but not of Add."""
+        """Whether hewn may join the nodes: one scale and one zero point each, f32 between them, and
+        a division in f32. The sum or product must not be an output. (ONNX Runtime copies
+        DequantizeLinear for each reader of its output, but not Add.)"""
         model = self.model
         floats = [model.types[n] for n in ("ay", "by", "m")]
         floats += [model.arrays[n].dtype for n in ("as", "bs", "qs")]
@@ -667,7 +675,8 @@ class Judge:
     # ---- The reference ----
 
     def by_reference(self):
-        """The outputs, by name; none of what the reference evaluator does not have."""
+        """The outputs of the reference evaluator and the function body, by name; none if the
+        evaluator does not have the node."""
         model = self.model
         if model.nodes[0].op == "QLinearMul":
             return []
@@ -686,7 +695,7 @@ class Judge:
         return outputs
 
     def sum_by_reference(self):
-        """QLinearAdd is DequantizeLinear x 2, Add, QuantizeLinear."""
+        """QLinearAdd computed as two DequantizeLinear, Add and QuantizeLinear."""
         arrays = self.model.arrays
 
         def linear(op, x, name, y):
@@ -701,7 +710,8 @@ class Judge:
         return ReferenceEvaluator(model.proto(list(used), False)).run(None, used)
 
     def reference_fault(self, name, y, values):
-        """In words, unless the reference has the text's bits, or differs as Named says."""
+        """The fault of the reference in words; "" if it has the text's bits, or differs as Named
+        says."""
         y, unknown = np.asarray(y), "an unknown difference of the reference"
         if y.dtype != values[name].dtype or y.shape != values[name].shape:
             return unknown
@@ -735,7 +745,7 @@ class Judge:
         return ""
 
     def is_named_range(self):
-        """DynamicQuantizeLinear's."""
+        """Whether the range of DynamicQuantizeLinear is one for which the text says nothing."""
         x = self.model.arrays["x"]
         step = (x.max(initial=F32.type(0)) - x.min(initial=F32.type(0))) / F32.type(255)
         if step != 0 and np.isfinite(step):
@@ -778,7 +788,8 @@ def main(arguments):
 
 
 def missing(ops):
-    """Nothing of what is to be compared may be left out: a test that only refuses cannot fail."""
+    """Nothing that should be compared may have been left out: a test in which all is refused cannot
+    fail."""
     compared = {name for name, verdict in ops if verdict == "equal"}
     lacking = {*NAMES, "QLinearAdd", "QLinearMul"} - compared
     lacking |= {m for m in ("Add", "Mul") if f"{DEQUANTIZE}+{DEQUANTIZE}+{m}+{QUANTIZE}" not in compared}

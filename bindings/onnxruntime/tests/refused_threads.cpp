@@ -1,5 +1,5 @@
-// The provider as ONNX Runtime loads it, except that KernelContext_ParallelFor runs nothing and
-// reports an error, and prints "refused".
+// The provider as ONNX Runtime loads it, with one change: KernelContext_ParallelFor runs nothing,
+// reports an error and prints "refused".
 #include <dlfcn.h>
 
 #include <cstdio>
@@ -21,7 +21,7 @@ static OrtStatus *refuse(const OrtKernelContext *, void (*)(void *, size_t), siz
     return api.CreateStatus(ORT_FAIL, "no threads");
 }
 
-// The provider's function of the same name.
+// The provider's function of this name.
 template<class Function>
 static Function *original(Function *, const char *name) {
     void *const library = dlopen(HEWN_PROVIDER, RTLD_NOW | RTLD_LOCAL);

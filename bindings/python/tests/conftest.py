@@ -1,5 +1,5 @@
-"""How many cases the property-based tests try: the same few each time, or with
-`--hypothesis-profile=long` others each time, for about an hour."""
+"""How many cases the property-based tests try: the same few cases each time or, with
+`--hypothesis-profile=long`, different cases each time, for about an hour."""
 
 from hypothesis import HealthCheck, settings
 

@@ -1,4 +1,4 @@
-"""dynamic_quantize_linear: three outputs, new each time."""
+"""Tests of dynamic_quantize_linear, which makes three new outputs each time."""
 
 import hewn
 import numpy as np

@@ -22,7 +22,7 @@ def quantize(x=X, scale=0.1, zero_point=None, **keywords):
 
 
 REFUSED = [
-    # What is given.
+    # The array that is given.
     (quantize([1, 2]), "x: is a list; expected an array, whose type and sizes the others follow"),
     (quantize((1, 2)), "follow: np.array(x, np.float32)"),
     (lambda: hewn.dequantize_linear([1, 2], 0.1), "follow: np.array(x, np.uint8)"),
@@ -184,7 +184,7 @@ def test_refused(call, words):
 
 
 def test_a_list_of_more_numbers_than_memory():
-    """One list stands in another 256 times, 8 deep: 2^64 numbers."""
+    """A list contains another one 256 times, 8 levels deep: 2^64 numbers."""
     endless = [1.0]
     for _ in range(8):
         endless = endless * 256 if endless == [1.0] else [endless] * 256
@@ -200,7 +200,8 @@ def test_a_list_that_contains_itself():
 
 
 def test_exceptions_of_the_callers_own_numbers():
-    """What is no question of numbers is the caller's."""
+    """An exception of the caller's own class reaches the caller unchanged, if it does not mean that
+    the value is no number."""
 
     class Number:
         def __float__(self):
@@ -246,7 +247,7 @@ def test_types_of_arguments():
 
 
 def test_variant_of_the_environment(monkeypatch):
-    """Holds from one call to the next."""
+    """The variable is read anew for each call."""
     quantize()()
     monkeypatch.setenv("HEWN_VARIANT", "x86_128")
     with pytest.raises(hewn.Error, match="x86_128"):

@@ -1,5 +1,5 @@
-"""Memory of others is trusted no further than it was checked: buffers and DLPack capsules that give
-no strides, or that are of another form than NumPy's."""
+"""Memory of others is not trusted beyond what was checked: buffers and DLPack capsules that give no
+strides, or that have another form than NumPy's."""
 
 import ctypes
 import mmap
@@ -18,7 +18,7 @@ EXPECTED = hewn.quantize_linear(X, 0.1, 3)
 
 
 def ctypes_array(array):
-    """ctypes gives no strides, though it is asked for them."""
+    """A ctypes array. It gives no strides, even though it is asked for them."""
     kind = np.ctypeslib.as_ctypes_type(array.dtype)
     for size in reversed(array.shape):
         kind = kind * size
@@ -83,7 +83,7 @@ def test_buffers_of_pointers_to_rows():
 
 
 class Tensor(ctypes.Structure):
-    """DLPack's DLTensor."""
+    """DLTensor of DLPack."""
 
     _fields_ = [
         ("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device", ctypes.c_int32),
@@ -111,7 +111,7 @@ given_back = []
 
 @ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 def delete(tensor):
-    """DLPack's deleter: the memory is Python's, so that it only counts."""
+    """The deleter for DLPack. The memory is Python's, so it only counts."""
     given_back.append(tensor)
 
 
@@ -232,7 +232,8 @@ def test_dlpack_that_gives_no_capsule():
 
 
 def test_dlpack_is_given_back_once():
-    """By hewn where it has taken the capsule over, also where it then refuses the tensor."""
+    """hewn gives the tensor back if it has taken over the capsule, even if it then refuses the
+    tensor."""
     for changes in ({}, {"version": (1, 0)}, {"data": None}, {"device_type": 2}, {"lanes": 2}):
         given_back.clear()
         exporter = Exporter(X, **changes)
@@ -307,7 +308,7 @@ def test_a_refused_buffer_is_given_back():
 
 
 def test_masked_arrays_are_refused():
-    """A mask would be lost silently."""
+    """hewn refuses masked arrays, because a mask would be lost silently."""
     masked = np.ma.masked_array(X, X > 0)
     for given in (masked, np.ma.masked_array(X), np.ma.masked_array(X)[0]):
         with pytest.raises(hewn.Error, match=r"x: is a masked array.* x\.filled\(\), or x\.data"):

@@ -1,4 +1,5 @@
-"""Arrays of others: PyTorch's and ml_dtypes', where they are installed, and what has DLPack."""
+"""Tests of other packages' arrays: PyTorch's and ml_dtypes', where these are installed, and objects
+that have DLPack."""
 
 import hewn
 import numpy as np
@@ -8,7 +9,7 @@ X = np.linspace(-3, 3, 24, dtype=np.float32).reshape(2, 3, 4)
 
 
 class OnlyDLPack:
-    """What nothing is known of but the protocol."""
+    """An object that has nothing but the protocol."""
 
     def __init__(self, array):
         self.array = array
@@ -58,7 +59,7 @@ def bfloat16():
 
 
 def test_bfloat16_of_numpy(bfloat16):
-    """In its own memory, strided too; numbers are rounded once."""
+    """In its own memory, also if that is strided. Numbers are rounded once."""
     a, b = X.astype(bfloat16), (X * 3).astype(bfloat16)[:, ::-1].copy()
     wide = np.zeros((*X.shape, 2), bfloat16)
     out = wide[..., 0]
@@ -68,7 +69,8 @@ def test_bfloat16_of_numpy(bfloat16):
     got = hewn.add(a, b)
     assert got.dtype == bfloat16
     np.testing.assert_array_equal(got, a + b)
-    # Between 1 and the next bfloat16; by way of float32 it would be a tie, which goes to 1.
+    # A number between 1 and the next bfloat16. By way of float32 it would be a tie, which rounds to
+    # 1.
     above = 1 + 2**-8 + 2**-40
     assert float(hewn.add(np.zeros((), bfloat16), above)) == 1 + 2**-7
     assert float(hewn.add(np.zeros((), bfloat16), -(1 + 2**-8))) == -1
@@ -145,7 +147,7 @@ def test_4_bits_refused(narrow):
 
 
 def test_the_library_s_rules_of_4_and_2_bits(narrow):
-    """What it does not take of 8 bits it does not take here either, and says so of these types."""
+    """The library refuses these types where it refuses 8 bits, and its message names them."""
     dtype, low, high = narrow
     name, unsigned = dtype.__name__, low == 0
     x = np.linspace(-9, 9, 37, dtype=np.float32)

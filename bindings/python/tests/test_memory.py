@@ -1,4 +1,4 @@
-"""References, leaks, threads."""
+"""Tests of references, leaks and threads."""
 
 import gc
 import os
@@ -25,7 +25,7 @@ def resident_pages():
 
 
 def everything():
-    """Calls that succeed and that fail, of each kind."""
+    """Makes calls of each kind, both successful and failing."""
     out = np.empty(X.shape, np.uint8)
     hewn.quantize_linear(X, 0.1, 3)
     hewn.quantize_linear(X, np.full(4096, 0.1, "f4"), np.zeros(4096, "u1"), axis=0, out=out)
@@ -45,7 +45,7 @@ def everything():
 
 
 def counts():
-    while gc.collect():  # what is freed may free more
+    while gc.collect():  # freeing may free more
         pass
     return [sys.getrefcount(item) for item in (X, SCALES, SCALES[1], ZEROS, None, hewn.Error)]
 
@@ -65,12 +65,12 @@ def test_no_leak():
     before = resident_pages()
     for _ in range(1000):
         everything()
-    assert resident_pages() - before < 250  # 1 MiB; the outputs alone would be 12 MiB
+    assert resident_pages() - before < 250  # 1 MiB; the outputs would be 12 MiB
 
 
 @needs_proc
 def test_the_cache_is_bounded():
-    """Each size is compiled for."""
+    """hewn compiles for each size, but does not keep every operator."""
     for count in range(3000):
         hewn.quantize_linear(X[:count], 0.1)
     before = resident_pages()
@@ -95,11 +95,11 @@ def test_the_gil_is_released():
     x, out = np.ones(1 << 24, np.float32), np.empty(1 << 24, np.uint8)
     bound = hewn.compile("quantize_linear", x, 0.5, threads=1).bind(x, out=out)
     for run in (lambda: hewn.quantize_linear(x, 0.5, out=out, threads=1), bound):
-        assert any(counted_while(run) > 100 for _ in range(100))  # a busy machine: not at once
+        assert any(counted_while(run) > 100 for _ in range(100))  # not at once on a busy machine
 
 
 def counted_while(run):
-    """How far another thread counts in the time."""
+    """How far another thread counts while `run` runs."""
     counts, stop = [0], threading.Event()
 
     def count():
@@ -143,7 +143,7 @@ def test_threads_share_functions_and_operators():
 
 
 def test_modules_state_is_collected():
-    """At exit nanobind tells what was not, if it is asked."""
+    """If it is asked to, nanobind reports at exit what was not collected."""
     program = "import hewn, numpy as np; hewn.quantize_linear(np.ones(3, 'f4'), 1.0)"
     done = subprocess.run(
         [sys.executable, "-c", program], check=True, capture_output=True, text=True,
@@ -163,7 +163,8 @@ CALLS = [
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize("count", [4, 1 << 16])
 def test_threads_at_the_end_of_the_process(count, call):
-    """Daemon threads that are in a call, small or without the GIL, while the interpreter ends."""
+    """Daemon threads are in a call when the interpreter ends. The call is small, or runs without
+    the GIL."""
     pytest.importorskip("ml_dtypes")
     if "int4" in call and not any(v.signature == "f32_i8" for v in hewn.variants()):
         pytest.skip("this build has no such kernel")

@@ -1,4 +1,4 @@
-"""Compiled and bound operators; what the package tells of itself."""
+"""Tests of compiled and bound operators, and of what the package says about itself."""
 
 import gc
 import inspect
@@ -39,7 +39,7 @@ def test_arrays_that_are_no_constants():
 
 
 def test_lists_stay():
-    """As numbers do, where arrays are no constants too."""
+    """Lists stay in a compiled operator, as numbers do, even if arrays are not constants."""
     scales, zeros = [0.1, 0.2, 0.3, 0.4], [1, 2, 3, 4]
     expected = hewn.quantize_linear(X, np.float32(scales), np.uint8(zeros), axis=0)
     for constants in (True, False):
@@ -117,7 +117,8 @@ def test_info():
 
 
 def test_info_tells_what_the_package_can_run():
-    """A library with kernels for GPUs runs none of them here, whatever drivers the machine has."""
+    """Even a library with kernels for GPUs runs none of them here, whatever drivers the machine
+    has."""
     able = {target.name for target in hewn.info().targets if target.supported}
     for target in hewn.info().targets:
         assert target.supported == (target.missing == "")
@@ -125,7 +126,7 @@ def test_info_tells_what_the_package_can_run():
     for variant in hewn.variants():
         assert variant.supported == (variant.target in able)
         assert variant.supported or not variant.picked
-    # What it says of an operator's kernels is what a call does.
+    # A call uses the kernel that the information names.
     picked = {v.name for v in hewn.variants() if v.picked}
     assert hewn.compile("quantize_linear", X, 0.1, dtype="uint8").variant in picked
     for target in hewn.info().targets:
@@ -135,7 +136,8 @@ def test_info_tells_what_the_package_can_run():
 
 
 def test_the_module_counts_what_the_package_passes():
-    """Functions are written by generate.py: another number of arguments would be a fault of it."""
+    """generate.py writes the functions. If they passed another number of arguments, that would be
+    its fault."""
     names = inspect.signature(hewn.quantize_linear).parameters
     nones = (None,) * (len(names) - 4)
     for inputs, options in (
@@ -152,7 +154,7 @@ def test_the_module_counts_what_the_package_passes():
 
 
 def test_functions_are_the_tables():
-    """Names, order and optional inputs from the table; the documentation too."""
+    """Names, their order, optional inputs and documentation come from the operator table."""
     for name, row in OPERATORS.items():
         parameters = inspect.signature(getattr(hewn, name)).parameters
         assert tuple(parameters) == (*row.inputs, *row.keywords, *row.attributes)

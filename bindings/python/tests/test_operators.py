@@ -1,4 +1,4 @@
-"""Every operator's bits against NumPy's: types, layouts, axes, blocks, outputs."""
+"""Compares every operator's bits with NumPy's: types, layouts, axes, blocks, outputs."""
 
 import functools
 
@@ -24,7 +24,7 @@ def quantized(x, scale, zero_point=0, dtype="uint8"):
 
 
 def bfloat16(values):
-    """Rounded to it, nearest even."""
+    """The values rounded to bfloat16, to the nearest, ties to even."""
     bits = values.view(np.uint32)
     upper = (bits + np.uint32(0x7FFF) + (bits >> 16 & 1)) & np.uint32(0xFFFF0000)
     return upper.view(np.float32)
@@ -44,7 +44,7 @@ def values(random, shape, dtype):
 
 
 def needs(operator, *types):
-    """Builds may have few kernels."""
+    """Skips the test if the build lacks the kernel. Builds may have few kernels."""
     if (operator, "_".join(WORDS[dtype] for dtype in types)) not in SIGNATURES:
         pytest.skip("this build has no such kernel")
 
@@ -72,7 +72,7 @@ def test_verify_tells_a_wrong_kernel(monkeypatch):
 
 @pytest.mark.parametrize("operator, signature", SIGNATURES)
 def test_types(operator, signature):
-    """Each signature that the library was built with, on strided arrays, by its function."""
+    """Calls the function of each signature that the library was built with, on strided arrays."""
     random, row = np.random.default_rng(2), OPERATORS[operator]
     inputs = []
     for _, role, dtype in zip(row.inputs, row.roles, _types(operator, signature)):
@@ -124,7 +124,8 @@ def test_a_number_is_rounded_once():
 
 
 def test_lists_of_numbers_are_converted(x):
-    """To the type and shape that an array would have; as tuples too, and of NumPy's numbers."""
+    """A list becomes an array of the right type and shape. So do tuples, and NumPy's numbers in
+    them."""
     scales, zeros = [0.1, 0.25, 1], [0, 3, 255]
     arrays = np.array(scales, np.float32), np.array(zeros, np.uint8)
     expected = quantized(x, *(array[:, None, None] for array in arrays))
@@ -164,7 +165,7 @@ def test_lists_are_rounded_once():
 
 
 def test_a_list_that_changes_while_it_is_read(x):
-    """It is read as it was."""
+    """The list is read as it was before."""
 
     class Number:
         def __float__(self):
@@ -179,7 +180,7 @@ def test_a_list_that_changes_while_it_is_read(x):
 
 @pytest.mark.parametrize("given, asked", [("float32", "float16"), ("float16", "float32")])
 def test_the_other_float(given, asked):
-    """Computed in float32, and rounded once."""
+    """The result is computed in float32, and rounded once."""
     needs("dequantize_linear", "uint8", "float32")
     x = values(np.random.default_rng(5), (3, 8, 10), "uint8")
     scales, zeros = np.array([0.1, 3e-6, 700], given), np.array([0, 7, 255], np.uint8)
@@ -194,7 +195,7 @@ def test_the_other_float(given, asked):
         op = hewn.compile("dequantize_linear", x, scales, zeros, axis=0, dtype=asked,
                           constants=constants)  # fmt: skip
         check(op(x) if constants else op(x, scales, zeros), expected)
-    # A number gets the output's type, where an array keeps its own.
+    # A number gets the output's type, while an array keeps its own.
     number = np.asarray(0.1, asked)
     check(hewn.dequantize_linear(x, 0.1, 3, dtype=asked),
           reference("dequantize_linear", [x, number, np.uint8(3)]))  # fmt: skip
@@ -366,7 +367,8 @@ def test_in_place(x):
 
 @st.composite
 def views(draw):
-    """Arrays of 1 to 5 dimensions, cut, stepped over, turned; strides not negative."""
+    """Arrays of 1 to 5 dimensions that are cut, stepped over and transposed. Strides are not
+    negative."""
     shape = draw(hnp.array_shapes(min_dims=1, max_dims=5, min_side=0, max_side=7))
     base = np.arange(max(1, int(np.prod(shape))), dtype=np.float32)[: int(np.prod(shape))]
     view = (base * np.float32(0.37) - 90).reshape(shape)
@@ -410,7 +412,7 @@ def onnx_model(operator, dtype, axis):
 @pytest.mark.parametrize("dtype", ["uint8", "int8", "uint16", "int16"])
 @pytest.mark.parametrize("axis", [None, 0, 1, 2])
 def test_onnx(x, dtype, axis):
-    """The same formula. ONNX's axis is 1 by default, and of one dimension only."""
+    """ONNX has the same formula. Its axis is 1 by default, and always one dimension."""
     needs("quantize_linear", "float32", dtype)
     needs("dequantize_linear", dtype, "float32")
     scales, zeros = np.float32(0.25), np.asarray(5, dtype)

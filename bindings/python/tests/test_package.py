@@ -1,4 +1,4 @@
-"""The installed package: its files, types, command line, and what documents show of it."""
+"""Tests of the installed package: its files, types, command line, and what documents show of it."""
 
 import importlib.metadata
 import importlib.util
@@ -18,7 +18,6 @@ EXAMPLES = sorted((ROOT / "examples/python").glob("*.py"))
 
 
 def run(*arguments, status=0, **keywords):
-    # Without MYPYPATH and the like of whoever runs this.
     command = [sys.executable, *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, **keywords)
     assert done.returncode == status, done.stdout + done.stderr
@@ -33,7 +32,7 @@ def test_files():
     assert set(metadata.get_all("License-File")) == {"LICENSE", "THIRD_PARTY.md"}
     extensions = [name for name in files if re.search(r"/_hewn\.[^/]*(so|pyd)$", name)]
     assert len(extensions) == 1
-    # Nothing but Python, types and the extension: no library, no header.
+    # The package has only Python, types and the extension: no library and no header.
     rest = {pathlib.Path(name).suffix for name in files if name.startswith("hewn/")}
     assert rest <= {".py", ".pyi", ".typed", ".so", ".pyd", ".pyc"}
 
@@ -101,7 +100,7 @@ def test_examples_run(example, tmp_path):
     pytest.importorskip("matplotlib")
     printed = run(example, ROOT / "examples/data/chelsea.png", tmp_path)
     errors = [float(number) for number in re.findall(r"\d\.\d+", printed)]
-    assert errors[1] < errors[0] / 2  # a scale a channel is better
+    assert errors[1] < errors[0] / 2  # a scale per channel is better
     assert {path.name for path in tmp_path.iterdir()} == {"errors.png", "levels.png"}
 
 

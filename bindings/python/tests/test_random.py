@@ -1,6 +1,6 @@
-"""Random calls of every function. Well-formed ones give the bits of NumPy's formulas, whatever the
-layout, the exporter and the form of the parameters; any others end in hewn.Error or TypeError, and
-have written nothing. conftest.py says how many there are."""
+"""Random calls of every function. Well-formed calls must give the bits of NumPy's formulas,
+whatever the layout, the exporter and the form of the parameters. Any others must end in hewn.Error
+or TypeError, and must have written nothing. conftest.py says how many calls there are."""
 
 import contextlib
 import ctypes
@@ -35,7 +35,7 @@ def values(random, shape, name):
 
 
 def values_or_one(random, shape, name):
-    """NumPy gives a number instead of an array of no dimension."""
+    """Random values. NumPy gives a number instead of an array if there are no dimensions."""
     if name in NARROW:
         low, high = NARROW[name]
         return random.integers(low, high, shape, endpoint=True).astype(dtype_of(name))
@@ -50,7 +50,7 @@ def values_or_one(random, shape, name):
 
 @st.composite
 def layouts(draw, array):
-    """The same elements with other strides, none negative."""
+    """The same elements with other strides, none of which is negative."""
     if not array.ndim:
         return array
     order = draw(st.permutations(range(array.ndim)))
@@ -73,7 +73,7 @@ EXPORTERS = [lambda array: array] * 3 + [
 
 @st.composite
 def exported(draw, array):
-    """The array as another owner of memory lends it, where that one has the type."""
+    """The array as another owner of memory lends it, if that owner has the type."""
     view, exporter = draw(layouts(array)), draw(st.sampled_from(EXPORTERS))
     if array.dtype.name in (*NARROW, "bfloat16") or (exporter is ctypes_array and array.dtype == np.float16):
         return view
@@ -84,7 +84,7 @@ def exported(draw, array):
 
 
 class Call:
-    """What a function is called with, and NumPy's result."""
+    """The arguments of a function, and NumPy's result."""
 
     def __init__(self, function, inputs, keywords, expected):
         self.function, self.inputs, self.keywords = function, inputs, keywords
@@ -92,14 +92,15 @@ class Call:
 
 
 def wide(array):
-    """In a type that NumPy's formulas take."""
+    """The array in a type that NumPy's formulas accept."""
     return array.astype(np.int32) if array.dtype.name in NARROW else array
 
 
 @st.composite
 def parameters(draw, random, shape, types, whole):
-    """Arrays, lists or numbers of these types that vary alike along an axis or by blocks, what they
-    are for each element, and the keywords that say so."""
+    """Parameters of these types that vary alike along an axis or by blocks, as arrays, lists or
+    numbers. Returns them with their values for each element, and with the keywords that describe
+    them."""
     keywords, own = {}, ()
     form = draw(st.sampled_from(["one", "axis", "blocks", "broadcast"] if shape else ["one"]))
     index = np.ix_(*(range(size) for size in shape)) if shape else ()
@@ -137,7 +138,7 @@ def parameters(draw, random, shape, types, whole):
 
 
 def is_scale(numbers, kind):
-    """Whether they are scales in that type, also where the tensor has no elements for them."""
+    """Whether the numbers are scales in that type, even if the tensor has no elements for them."""
     with np.errstate(over="ignore"):
         values = np.asarray(numbers, np.float64).astype(kind)
     return np.isfinite(values).all() and (values != 0).all()
@@ -173,7 +174,7 @@ def calls(draw):
 
 @st.composite
 def quantizations(draw, operator, types, random, x, threads):
-    """Calls of QUANTIZE_LINEAR and DEQUANTIZE_LINEAR, and of DirectML's pair, which has less."""
+    """Calls of QUANTIZE_LINEAR and DEQUANTIZE_LINEAR, and of DirectML's pair, which allows less."""
     quantizes, shape = operator == "quantize_linear", x.shape
     integers = types[-1] if quantizes else types[0]
     directml = draw(st.booleans()) and types[1] in types[::2] and integers in ("int8", "uint8")
@@ -193,7 +194,7 @@ def quantizations(draw, operator, types, random, x, threads):
     function = getattr(hewn, operator.removesuffix("_linear") if directml else operator)
     if quantizes:
         keywords["dtype"] = integers
-        if number:  # of x's type
+        if number:  # it gets x's type
             kind = "float32" if x.dtype.kind == "i" else x.dtype.name
             assume(is_scale(scale, kind))
             scales = np.asarray(scales, kind)
@@ -205,7 +206,7 @@ def quantizations(draw, operator, types, random, x, threads):
     else:
         dtype = floats if directml else draw(st.sampled_from(["float32", "float16", None]))
         keywords["dtype"] = dtype
-        if number:  # of the output's type
+        if number:  # it gets the output's type
             assume(is_scale(scale, dtype or "float32"))
             scales = np.asarray(scales, dtype or "float32")
         expected = reference(operator, [wide(x), scales, wide(zeros), dtype or scales.dtype.name])
@@ -245,7 +246,7 @@ def test_well_formed_calls(call, data):
 
 
 class Odd:
-    """An object that says of itself what is not so."""
+    """An object whose attributes say what is not true."""
 
     dtype = "float32"
     shape = (3,)

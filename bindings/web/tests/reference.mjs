@@ -16,7 +16,7 @@ function decodeF16(bits) {
     return sign * (magnitude === 0x7c00 ? Infinity : F16[magnitude]);
 }
 
-// The bits of the nearest number in the table. Of two that are equally near it is the one with even
+// The bits of the nearest number in the table. If two are equally near, it is the one with even
 // bits.
 function encodeF16(value) {
     const magnitude = Math.abs(value), sign = value < 0 || Object.is(value, -0) ? 0x8000 : 0;

@@ -1,5 +1,5 @@
-// What TypeScript must accept and refuse of the package. This file is compiled and never run. Each
-// line below a `@ts-expect-error` must be an error, and no other line.
+// Checks what TypeScript accepts and refuses of the package. This file is compiled and never run.
+// Each line below a `@ts-expect-error` must be an error, and no other line.
 import {alongAxis, arrayOf, broadcast, HewnError, load, repeated} from 'hewn-kernels';
 import type {DataType, Hewn, Operator, OperatorInfo, Tensor, TensorDesc} from 'hewn-kernels';
 import {add, broadcastShape, opSupportLimits, quantizeLinear} from 'hewn-kernels/webnn';
