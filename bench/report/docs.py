@@ -144,10 +144,13 @@ def cells(machine, name):
 
 
 def measured(machine, peers=""):
-    """{commit: date} of the machine's tables of that kind."""
-    tables = read(machine)["tables"].items()
-    of_kind = [about for name, about in tables if (name.partition("-")[0] == "avx2") == bool(peers)]
-    return {about["commit"]: about["date"] for about in of_kind}
+    """{(date, commit): names in TABLES} of the machine's tables of that kind."""
+    tables, names = read(machine)["tables"], {}
+    for name in TABLES:
+        about = tables.get(table_name(name, peers))
+        if about:
+            names.setdefault((about["date"], about["commit"]), []).append(name)
+    return names
 
 
 def title(machine, peers):
@@ -186,15 +189,27 @@ def summary_lines():
 # ---- What stands between the comments ----
 
 
+# A word for each of TABLES, where a machine's tables are of several commits.
+SHORT = {
+    "dense": "in cache",
+    "beyond": "beyond the caches",
+    "threads2": "two threads",
+    "layouts": "other layouts",
+}
+
+
 def commits_text(machine, peers):
-    dates = {}
-    for commit, date in measured(machine, peers).items():
-        dates.setdefault(date, []).append(f"`{commit}`")
-    return "; ".join(f"{', '.join(commits)} ({date})" for date, commits in dates.items())
+    found = measured(machine, peers)
+    if len(found) == 1:
+        return "".join(f"`{commit}` ({date})" for date, commit in found)
+    return "; ".join(
+        f"`{commit}` ({date}): {', '.join(SHORT[name] for name in names)}"
+        for (date, commit), names in found.items()
+    )
 
 
 def write_machines():
-    yield "| machine | processor | caches | targets that hewn picks | commits |"
+    yield "| machine | processor | caches | targets that hewn picks | commit of hewn |"
     yield "|---|---|---|---|---|"
     for machine, peers in columns():
         about = read(machine)["machine"]

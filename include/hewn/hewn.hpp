@@ -17,8 +17,8 @@
 //         for (const float element : sum) std::printf("%g\n", element);  // 11 22 33 44
 //     }
 //
-// To force a variant, limit the threads, or compute on a GPU, give compile() options and a device:
-// see its comment below.
+// To force a variant, limit the threads, or compute on a GPU, give compile() options and a device.
+// Its comment, near the end of this file, has an example of each.
 //
 // Names are those of hewn.h, which documents shapes, units, errors and formulas; the comments here
 // say what C++ adds. <hewn/operators.hpp>, which this header includes, has the description of each
@@ -27,19 +27,19 @@
 //   it. They can be moved but not copied. An object that was moved from owns nothing, and its get()
 //   returns nullptr; do nothing else with it than destroy it or assign to it. Descriptions, options
 //   and bindings are values that can be copied.
-// - Lifetimes. An Operator needs neither its description nor its Device object any longer. A
-//   BoundOperator needs its Operator, and a DeviceMemory needs its Device. No object owns what the
-//   program gives by a pointer: the memory that is bound, functions with their contexts (memory
-//   hooks, parallel_for, executor), and the context and stream of a CUDA device. All of these must
-//   exist as long as they are used.
+// - Lifetimes. When compile() has returned, the Operator needs neither its description nor its
+//   Device object. A BoundOperator needs its Operator, and a DeviceMemory needs its Device; these
+//   may be moved, but not destroyed before. No object owns what the program gives by a pointer: the
+//   memory that is bound, functions with their contexts (memory hooks, parallel_for, executor), and
+//   the context and stream of a CUDA device. All of these must exist as long as they are used.
 // - Threads. Any number of threads may call const member functions of one object at once, if each
 //   execution has outputs of its own. So two threads must not call run() of one BoundOperator at
 //   once: both would write the same outputs. Moving or destroying an object must not overlap its
 //   use.
 // - Without exceptions (-fno-exceptions), a function that fails calls hewn::failure_handler. A
-//   program may have both kinds of files, compiled with exceptions and without them. For the
-//   compiler hewn::Operator and the other types are then two types, one for each kind of file. To
-//   pass an object from one kind to the other, pass its C handle, which get() returns.
+//   program may have both kinds of files, compiled with exceptions and without them. A type of this
+//   header, such as hewn::Operator, is then not the same type in both kinds of files. To pass an
+//   object from one kind to the other, pass its C handle, which get() returns.
 // - For an older C++, there is hewn.h.
 #ifndef HEWN_HEWN_HPP
 #define HEWN_HEWN_HPP
@@ -69,15 +69,15 @@
 namespace hewn {
 #if !defined(__cpp_exceptions) && !defined(__EXCEPTIONS) && !defined(_CPPUNWIND)
 #define HEWN_NO_EXCEPTIONS
-// The linker must not take a function from here for the one of the same name in a file that is
-// compiled with exceptions, so they are in another namespace.
+// A program may also have files that are compiled with exceptions. Of two functions with one name
+// the linker would keep only one, so this namespace gives the functions of this file other names.
 inline namespace no_exceptions {
 #endif
 
 // What every call that fails throws; without exceptions, what failure_handler gets. what() is the
 // message. If a tensor or its memory was refused, the message names the tensor and the rule that it
 // breaks. (Only one other exception can leave hewn's functions: std::bad_alloc, if this header's
-// own vectors and strings get no memory.)
+// own vectors and strings get no memory. That does not call failure_handler.)
 class Error : public std::runtime_error {
 public:
     // Takes the status and the message of a call that failed.
@@ -91,9 +91,10 @@ private:
 };
 
 #ifdef HEWN_NO_EXCEPTIONS
-// Called by every function that fails. This one writes the message to stderr. The program aborts if
-// the handler returns; another handler may leave it by longjmp or exit. Set it before the first
-// call, because no lock protects it.
+// Every function that fails calls this handler. The handler that is set here writes the message to
+// stderr. If a handler returns, the program aborts. A program may set a handler of its own, which
+// may also not return: it may call exit, or leave the function that failed by longjmp. Set it
+// before the first call of hewn, because no lock protects this variable.
 inline void (*failure_handler)(const Error &error) = [](const Error &error) {
     std::fprintf(stderr, "hewn: %s\n", error.what());
 };
@@ -148,9 +149,10 @@ enum class Precision : hewn_precision {
     BFLOAT16 = HEWN_PRECISION_BFLOAT16,
 };
 
-// Which types, numbers of dimensions and options are allowed: hewn_feature_level. NEWEST is the
-// newest level of the build. That is LEVEL_HEWN, which allows everything, unless the build has a
-// lower CMake option HEWN_FEATURE_LEVEL.
+// Which operators, types, numbers of dimensions and options are allowed: hewn_feature_level.
+// LEVEL_1_0 to LEVEL_6_4 are DirectML's feature levels: choose one if hewn should refuse what a
+// DirectML of that level refuses. LEVEL_HEWN allows everything. NEWEST is the newest level of the
+// build, which is LEVEL_HEWN unless the build has a lower CMake option HEWN_FEATURE_LEVEL.
 enum class FeatureLevel : hewn_feature_level {
     NEWEST = HEWN_FEATURE_LEVEL_NEWEST,
     LEVEL_1_0 = HEWN_FEATURE_LEVEL_1_0,
@@ -176,13 +178,15 @@ enum class FeatureLevel : hewn_feature_level {
 struct TensorDesc {
     // The type of the elements.
     DataType data_type = DataType::FLOAT32;
-    // The number of elements along each dimension, each >= 0.
+    // The number of elements along each dimension, each >= 0. A scale or zero point usually has the
+    // sizes of the operator's first tensor, also if its elements repeat or belong to blocks.
     std::vector<int64_t> sizes;
     // The distance in elements from one index to the next in each dimension, each >= 0. A stride of
     // 0 repeats an input's elements (broadcast). std::nullopt: the tensor is contiguous.
     std::optional<std::vector<int64_t>> strides = std::nullopt;
-    // For a scale or zero point: how many elements of each dimension share one of its elements,
-    // each >= 1. std::nullopt: all are 1.
+    // Only for a scale or zero point: the size of a block in each dimension, each >= 1. The
+    // elements of a block in the operator's first tensor share one element of the scale.
+    // std::nullopt: all are 1.
     std::optional<std::vector<int64_t>> block_sizes = std::nullopt;
 
     // An input of these sizes that repeats one element, such as one scale for a whole tensor: all
@@ -192,7 +196,7 @@ struct TensorDesc {
         return {data_type, std::move(sizes), std::move(zeros)};
     }
     // A contiguous scale or zero point for a tensor of these sizes, with one element for each
-    // block: ceil(sizes[d] / block_sizes[d]) elements in dimension d.
+    // block. In dimension d, its memory has ceil(sizes[d] / block_sizes[d]) elements.
     static TensorDesc in_blocks(DataType data_type, std::vector<int64_t> sizes,
                                 std::vector<int64_t> block_sizes) {
         return {data_type, std::move(sizes), std::nullopt, std::move(block_sizes)};
@@ -344,9 +348,10 @@ hewn_buffer_binding bind(X &x) {
     else return binding(&x, sizeof(x));
 }
 
-// Output<X> is the type of an argument that a parameter X && takes for an output. It is const if
-// the argument is a temporary. Such an argument is refused, because what is written to it would be
-// lost. A temporary std::span is not refused, because the memory that it refers to is not const.
+// A function takes an output by a parameter X &&. Output<X> is the type of its argument, with a
+// const added if the argument is a temporary. So a temporary is refused as const memory is, because
+// what is written to it would be lost. A temporary std::span is not refused, because a const span
+// still refers to memory that is not const.
 template<class X>
 using Output = std::conditional_t<std::is_reference_v<X>, std::remove_reference_t<X>, const X>;
 template<class X>
@@ -357,8 +362,9 @@ constexpr bool is_const_memory = std::is_const_v<typename Memory<X>::Element>;
 // program's, and must stay until the execution has ended. A Binding is made from one of these:
 // - A container with data() (std::vector, std::array, std::span), a C array or a number. The type
 //   of its elements must be the description's, or the execution is refused. std::uint16_t also
-//   serves FLOAT16 and BFLOAT16. char, std::byte and structs are bytes, which serve any type, so
-//   sub-byte tensors are bound as one of these.
+//   serves FLOAT16 and BFLOAT16. A std::complex<float> is two FLOAT32 elements. char, std::byte,
+//   bool, enumerations and structs are bytes, which serve any type, so sub-byte tensors are bound
+//   as one of these.
 // - A pointer and a number of bytes, {pointer, bytes}, which serve any type. On a GPU it is what
 //   hewn_buffer_binding::buffer takes.
 struct Binding : hewn_buffer_binding {
@@ -371,8 +377,8 @@ struct Binding : hewn_buffer_binding {
              std::enable_if_t<detail::held_by<As>() >= 0 && !detail::is_const_memory<As>, int> = 0>
     Binding(X &&memory) : hewn_buffer_binding(detail::bind(memory)) {}
 
-    // Arguments that cannot be outputs. The compiler shows the line with the reason. Numbers
-    // without a data type, such as long double, have the reason of double.
+    // Arguments that cannot be outputs. The compiler shows the line with the reason. For all
+    // numbers that have no data type, such as long double, it shows the line about double.
     template<class X, class As = detail::Output<X>,
              std::enable_if_t<detail::held_by<As>() >= 0 && detail::is_const_memory<As>, int> = 0>
     Binding(X &&) = delete;  // an output is written: it is neither const nor a temporary
@@ -450,9 +456,9 @@ namespace detail {
 inline hewn_device *handle_of(const Device &device);
 }
 
-// What operators are compiled for and run on. A program that stays on the CPU needs no Device,
-// except to set memory hooks: functions of its own that allocate and free memory for hewn. All
-// constructors and functions that make a Device throw Error.
+// The device that operators are compiled for and run on. A program that stays on the CPU needs no
+// Device, except to set memory hooks: functions of its own that allocate and free memory for hewn.
+// All constructors and functions that make a Device throw Error.
 class Device {
 public:
     // A CPU device with the memory hooks of the description, by default with none.
@@ -470,8 +476,8 @@ public:
             return hewn_create_cuda_device(&desc, device, error);
         });
     }
-    // An OpenCL device on the program's cl_context and an in-order cl_command_queue of it, which it
-    // retains.
+    // An OpenCL device on the program's cl_context and an in-order cl_command_queue of that
+    // context. The device retains both.
     static Device opencl(void *context, void *queue) {
         const hewn_opencl_device_desc desc = {
             sizeof(hewn_opencl_device_desc), context, queue, nullptr, nullptr, nullptr};
@@ -479,8 +485,9 @@ public:
             return hewn_create_opencl_device(&desc, device, error);
         });
     }
-    // A Direct3D 12 device on the program's ID3D12Device. `queue` is an ID3D12CommandQueue for what
-    // is executed and not recorded; nullptr: hewn makes one. Both are retained.
+    // A Direct3D 12 device on the program's ID3D12Device. `queue` is the ID3D12CommandQueue to
+    // which executions and DeviceMemory submit their work; Operator::record does not use it.
+    // nullptr: hewn makes a queue. The device retains both.
     static Device d3d12(void *device, void *queue = nullptr) {
         const hewn_d3d12_device_desc desc = {
             sizeof(hewn_d3d12_device_desc), device, queue, nullptr, nullptr, nullptr};
@@ -530,7 +537,8 @@ inline hewn_device *handle_of(const Device &device) {
 }
 }  // namespace detail
 
-// Memory on a device, for programs that do not allocate their own. The Device must outlive it.
+// Memory on a device, for programs that do not allocate their own. The Device must outlive it, but
+// may be moved. compile() has an example.
 class DeviceMemory {
 public:
     // Allocates `bytes` bytes, whose contents are not set: hewn_allocate. Throws Error.
@@ -583,7 +591,7 @@ inline std::vector<hewn_device_info> devices(DeviceKind kind) {
 }
 
 // An operator with its bindings, which are checked only once. Operator::bind makes it. The
-// Operator, the bound memory and the executor of the options must outlive it.
+// Operator, which may be moved, the bound memory and the executor of the options must outlive it.
 class BoundOperator {
 public:
     // Takes the ownership of a handle of hewn_bind.
@@ -606,7 +614,8 @@ private:
     std::unique_ptr<hewn_bound_operator, Destroy> handle_;
 };
 
-// A compiled operator; compile() makes it. Any number of threads may call its functions at once.
+// A compiled operator; compile() makes it. Any number of threads may call its functions at once, if
+// each execution has outputs of its own.
 class Operator {
 public:
     // Takes the ownership of a handle of hewn_compile.
@@ -674,23 +683,34 @@ private:
 //     Operator compile(const AddDesc &desc, const CompileOptions &options = {},
 //                      const Device *device = nullptr);
 //
-// Here the first operator runs the code for AVX2 on at most two threads. The second one runs on a
-// GPU, so its tensors must be in the GPU's memory:
+// This operator runs the code for AVX2 on at most two threads:
 //
+//     const hewn::TensorDesc f32 = {hewn::DataType::FLOAT32, {4}};
 //     hewn::CompileOptions options;
 //     options.variant = "x86_64_avx2";
 //     options.max_threads = 2;
-//     const hewn::Operator add_avx2 = hewn::compile(hewn::AddDesc{f32, f32, f32}, options);
+//     const hewn::Operator add = hewn::compile(hewn::AddDesc{f32, f32, f32}, options);
+//
+// This one runs on a GPU, so its tensors are in the GPU's memory:
+//
+//     const hewn::TensorDesc f32 = {hewn::DataType::FLOAT32, {4}};
+//     const float values[4] = {1, 2, 3, 4};
+//     float result[4];
 //
 //     const hewn::Device gpu = hewn::Device::open(hewn::DeviceKind::CUDA);
-//     const hewn::Operator add_gpu = hewn::compile(hewn::AddDesc{f32, f32, f32}, {}, &gpu);
+//     const hewn::Operator add = hewn::compile(hewn::AddDesc{f32, f32, f32}, {}, &gpu);
+//     hewn::DeviceMemory a(gpu, sizeof values), sum(gpu, sizeof values);
+//     a.write(values, sizeof values);
+//     add.execute({a.binding(), a.binding()}, {sum.binding()});  // enqueues the work
+//     sum.read(result, sizeof result);  // waits until the sum is there: 2 4 6 8
 //
 // The parameters of this function:
 // - tensors: all tensors of the operator, in the order of its description, the outputs last;
 //   nullptr for an optional tensor that is absent.
 // - device: nullptr is the CPU. The Device object may be destroyed before the operator, but the
 //   memory hooks and the CUDA context and stream that it was made of must outlive the operator.
-// - attributes: the values of the operator's first attributes. Others are 0.
+// - attributes: the values of the operator's attributes, in order. There may be fewer values than
+//   attributes; the remaining attributes are then 0.
 // - Throws Error.
 inline Operator compile(hewn_operator_type type, const std::vector<const TensorDesc *> &tensors,
                         const CompileOptions &options = {}, const Device *device = nullptr,
@@ -765,8 +785,9 @@ inline std::vector<OperatorInfo> operators(FeatureLevel feature_level = FeatureL
     return infos;
 }
 
-// Lists the targets of this build, in ascending priority: hewn_get_target. Loads the drivers of
-// GPUs that the build has targets for.
+// Lists the targets of this build, in ascending priority: hewn_get_target. compile() prefers
+// targets of high priority, which are at the end. Loads the drivers of GPUs that the build has
+// targets for.
 inline std::vector<hewn_target_info> targets() {
     std::vector<hewn_target_info> infos(hewn_target_count());
     for (uint32_t i = 0; i < infos.size(); i++) {

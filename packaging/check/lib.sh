@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# Functions and variables for the checks, which source this file. A check is called `<form>.sh DIST
-# WORK`, and WORK is empty when it begins. The exit status is 0 if the check passed, 1 if it failed,
-# and 77, with the reason, if a tool that it needs cannot be installed.
+# Functions and variables for the checks, which source this file. A check is called as `<form>.sh
+# DIST WORK`, and WORK is empty when it begins. The exit status is 0 if the check passed, 1 if it
+# failed, and 77, with the reason, if a tool that it needs cannot be installed.
 set -euo pipefail
 here=$(CDPATH="" cd -P "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(realpath "$here/../..")

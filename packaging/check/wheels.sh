@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # wheels.sh DIST WORK
 #
-# Checks the wheels of the Python package. Those for the stable ABI must use nothing else, and all
-# must fit the Linux that their names say. pip must accept each for its platform and Python. A wheel
-# whose Python is on this machine is installed in a new environment, where it verifies its kernels.
-# (python.sh runs the package's tests.) Then hewn-tune is installed from its wheel and started.
+# Checks the wheels of the Python package. The wheels for the stable ABI must use nothing else, and
+# all wheels must fit the Linux that their names say. pip must accept each for its platform and
+# Python. A wheel whose Python is on this machine is installed in a new environment, where it
+# verifies its kernels. (python.sh runs the package's tests.) Then hewn-tune is installed from its
+# wheel and started.
 # shellcheck source=lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 source "$root/packaging/interpreters.sh"

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import warnings
 
 import common
 import ml_dtypes
@@ -310,6 +311,18 @@ class Graphs(unittest.TestCase):
         self.assertEqual(len(kinds), 2, kinds)  # a product with a bias, and a sum
         y = session.run(None, {"a": np.ones((2, 4), F32)})[0]
         self.assertEqual(y.tolist(), [[3] * 4] * 2)
+
+    def test_a_session_that_forbids_the_cpu_provider(self):
+        """The option counts for the session with hewn only, not for the one that optimizes."""
+        def options():
+            result = common.session_options()
+            result.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
+            return result
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            session = hewn.InferenceSession(common.as_bytes(SUM_MODEL), options)
+        self.assertEqual(common.taken_nodes(session), ["Add"])
 
     def test_sums_of_bfloat16(self):
         """ONNX Runtime's CPU provider casts from and to bfloat16, but does not add it."""

@@ -106,6 +106,8 @@ def _optimize(model, options, folder):
     options.optimized_model_filepath = optimized
     weights = "session.optimized_model_external_initializers_file_name"
     options.add_session_config_entry(weights, "weights.bin")
+    # The entry is meant for the session with hewn: here the CPU provider takes every node.
+    options.add_session_config_entry("session.disable_cpu_ep_fallback", "0")
     # It would warn that the optimized model is only for this machine.
     options.log_severity_level = max(options.log_severity_level, 3)
     onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
