@@ -33,13 +33,13 @@
  *         const hewn_buffer_binding inputs[] = {{sizeof *inputs, a, 0, sizeof a},
  *                                               {sizeof *inputs, b, 0, sizeof b}};
  *         const hewn_buffer_binding output = {sizeof output, sum, 0, sizeof sum};
- *         if (hewn_execute(op, inputs, 2, &output, 1, NULL, &error) != HEWN_STATUS_OK) {
+ *         const hewn_status status = hewn_execute(op, inputs, 2, &output, 1, NULL, &error);
+ *         if (status == HEWN_STATUS_OK)
+ *             printf("%g %g %g %g\n", sum[0], sum[1], sum[2], sum[3]);  // 11 22 33 44
+ *         else
  *             fprintf(stderr, "%s\n", error.message);
- *             return 1;
- *         }
- *         printf("%g %g %g %g\n", sum[0], sum[1], sum[2], sum[3]);  // 11 22 33 44
  *         hewn_destroy_operator(op);
- *         return 0;
+ *         return status == HEWN_STATUS_OK ? 0 : 1;
  *     }
  *
  * These rules hold for the whole header:
@@ -61,18 +61,19 @@
  *   arrays, options and constants, so the program may free them when the call returns. It does not
  *   copy what function pointers and their contexts refer to. Strings that hewn returns live as long
  *   as the library is loaded.
- * - Threads. Any thread may call any function, and threads may share devices and operators. Any
- *   number of threads may execute an operator at once, each with outputs of its own. (On a GPU some
- *   operators have a restriction, which hewn_execute explains.) Three things must not overlap: the
- *   destruction of an object and its use; hewn_shutdown and an execution; and hewn_compile, which
- *   may read the environment variable HEWN_VARIANT, and a change of the environment.
+ * - Threads. Any thread may call any function, and threads may share devices, operators and bound
+ *   operators. Any number of threads may execute an operator at once, each with outputs of its own.
+ *   (On a GPU some operators have a restriction, which hewn_execute explains.) The following must
+ *   not happen at the same time: an object is destroyed and used; hewn_shutdown runs and an
+ *   operator executes; hewn_compile runs and the program changes its environment variables, of
+ *   which hewn_compile reads HEWN_VARIANT.
  * - Results. Every target gives the same bits. Each operation of a formula rounds once, to nearest
- *   even, in IEEE-754 binary32 (ADD: in the tensors' type). QUANTIZE_LINEAR with a precision below
- *   FLOAT32, and DEQUANTIZE_LINEAR and DEQUANTIZE to FLOAT16, then round to the narrower type.
- *   Nothing is fused, and subnormal numbers are kept. Where a result is a NaN, its sign and payload
- *   are not specified. The caller's rounding and flush-to-zero modes have no influence on results
- *   and are left as they were. numerics.md, installed in share/doc/hewn, has the rules for each
- *   operator. */
+ *   even, in IEEE-754 binary32 (ADD: in the tensors' type). QUANTIZE_LINEAR with a hewn_precision
+ *   of FLOAT16 or BFLOAT16, and DEQUANTIZE_LINEAR and DEQUANTIZE to FLOAT16, then round to that
+ *   type. Nothing is fused, and subnormal numbers are kept. Where a result is a NaN, its sign and
+ *   payload are not specified. The caller's rounding and flush-to-zero modes have no influence on
+ *   results and are left as they were. numerics.md, installed in share/doc/hewn, has the rules for
+ *   each operator. */
 #ifndef HEWN_HEWN_H
 #define HEWN_HEWN_H
 
@@ -177,27 +178,30 @@ enum {
 
 /* A tensor's type and layout, without its memory. Dimensions go from the outermost to the
  * innermost, as in DirectML.
- * - Scalars. A tensor without dimensions (dimension_count 0) is one element. It is allowed where
- *   one dimension is: from feature level 3.0 on, in every operator that the level has.
+ * - Scalars. A tensor without dimensions (dimension_count 0) is one element. An operator takes it
+ *   wherever it takes one dimension. All operators do so from feature level 3.0 on (see
+ *   hewn_feature_level).
  * - Empty tensors. A size of 0 makes the tensor empty. An execution then writes nothing, except
  *   that DYNAMIC_QUANTIZE_LINEAR writes its scale and its zero point.
- * - Strides of an output must keep its elements apart. hewn sorts the dimensions that have more
- *   than one element by stride. Each stride must be larger than the sum of (size - 1) * stride over
- *   the dimensions before it.
+ * - Strides of an output must keep its elements apart. hewn checks this as follows. It sorts the
+ *   dimensions that have more than one element by stride, the smallest first. In this order, each
+ *   stride must be larger than the sum of (size - 1) * stride over all smaller ones.
  * - Sub-byte types. Strides count elements here, too. The tensor starts at a byte boundary; later
- *   rows may start inside a byte. hewn keeps the elements that lie between those of an output, also
- *   in a byte that it writes. In the byte of the output's last element, the bits after that element
- *   become 0.
+ *   rows may start inside a byte. An output with strides may share bytes with elements that are not
+ *   its own. hewn keeps those that lie before the output's last element. In the byte of the last
+ *   element, it sets the bits after that element to 0.
  * - Blocks. One element of a scale or zero point may serve a block of the input's elements, as
- *   ONNX's block_size says. The scale then has the input's sizes, like any other scale, and a block
- *   size: index i of dimension d reads the scale's element i / block_sizes[d] of that dimension.
- *   For an input of 2 x 64 elements, sizes {2, 64} and block_sizes {1, 32} describe 2 x 2 scales.
- *   Strides lead from one block to the next, and contiguous ones are those of a tensor of
- *   ceil(sizes[d] / block_sizes[d]) elements. Where both the scale and the zero point have block
- *   sizes in a dimension, these must be equal. If a size is no multiple of the block size, the last
- *   block is shorter than the others; an operator may have this in one dimension only. Scales and
- *   zero points of QUANTIZE_LINEAR and DEQUANTIZE_LINEAR may have blocks from
- *   HEWN_FEATURE_LEVEL_HEWN on, those of QUANTIZE and DEQUANTIZE always, but only whole blocks. */
+ *   ONNX's block_size says. The tensor then has the sizes of the input, and block_sizes says how
+ *   many of these elements are a block: index i of dimension d reads the scale's element
+ *   i / block_sizes[d] of that dimension. For an input of 2 x 64 elements, a scale with the sizes
+ *   {2, 64} and the block_sizes {1, 32} has 2 x 2 elements in memory. Its strides lead from one of
+ *   these elements to the next; NULL means that they are contiguous.
+ * - Rules for blocks. Where both the scale and the zero point have block sizes in a dimension,
+ *   these must be equal. If the input's size in a dimension is no multiple of the block size, the
+ *   last block there is shorter than the others; that is allowed in one dimension only.
+ *   QUANTIZE_LINEAR and DEQUANTIZE_LINEAR take blocks from HEWN_FEATURE_LEVEL_HEWN on. QUANTIZE and
+ *   DEQUANTIZE take them at every level that has these operators, but refuse a shorter last
+ *   block. */
 typedef struct hewn_tensor_desc {
     uint32_t struct_size;     /* sizeof(hewn_tensor_desc) */
     hewn_data_type data_type; /* of the elements */
@@ -265,8 +269,8 @@ enum {
 
 /* QUANTIZE_LINEAR: f(x, scale, zero_point) = clamp(round(x / scale) + zero_point, Min, Max). In
  * DirectML: DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC; in ONNX: QuantizeLinear. The scale and
- * the zero point may have blocks (hewn_tensor_desc). With a precision below FLOAT32, which needs
- * HEWN_FEATURE_LEVEL_HEWN, the quotient may overflow to an infinity. */
+ * the zero point may have blocks (hewn_tensor_desc). A precision of FLOAT16 or BFLOAT16 needs
+ * HEWN_FEATURE_LEVEL_HEWN; the quotient may then overflow to an infinity. */
 typedef struct hewn_quantize_linear_desc {
     uint32_t struct_size;                      /* sizeof(hewn_quantize_linear_desc) */
     const hewn_tensor_desc *input_tensor;      /* x */
@@ -438,14 +442,15 @@ enum {
 /* ---- Devices --------------------------------------------------------------------------------- */
 
 /* What operators are compiled for and run on. Where a function takes a device to use, NULL is the
- * CPU; hewn then takes its memory from the C library, and not from hooks of the program. */
+ * CPU without memory hooks (hewn_cpu_device_desc): hewn's own memory comes from the C library. */
 typedef struct hewn_device hewn_device;
 
-/* A memory hook. It returns `bytes` bytes that are aligned to `alignment`, a power of two of at
- * most 64, or NULL if there is no memory. The hooks are called by functions that create, compile,
- * bind and destroy, and for a CPU device by hewn_allocate and hewn_deallocate; hewn_execute and
- * hewn_run do not call them. Several threads may call them at once. They and their context must
- * outlive the device and all of its operators. */
+/* A memory hook: a function of the program from which hewn takes its own memory. It returns `bytes`
+ * bytes that are aligned to `alignment`, a power of two of at most 64, or NULL if there is no
+ * memory. The hooks are called by functions that create, compile, bind and destroy, and for a CPU
+ * device by hewn_allocate and hewn_deallocate; hewn_execute and hewn_run do not call them. Several
+ * threads may call them at once. They and their context must outlive the device and all of its
+ * operators. */
 typedef void *(HEWN_CALL *hewn_allocate_fn)(void *context, size_t bytes, size_t alignment);
 /* The other hook, which gives back what hewn_allocate_fn returned. */
 typedef void(HEWN_CALL *hewn_deallocate_fn)(void *context, void *memory);
@@ -507,11 +512,12 @@ enum {
  * Functions that create a GPU device return
  * - HEWN_STATUS_INVALID_ARGUMENT: a required pointer is NULL, struct_size is too small, only one
  *   hook is set, or a reason that the function's comment gives;
- * - HEWN_STATUS_NO_DEVICE: there is no driver; the driver or the device lacks what kernels need; or
- *   this build has no kernels for any kind of GPU, in which case the arguments are not looked at.
- *   If a build has kernels for some kinds of GPU, but not for the one that is asked for,
- *   hewn_create_d3d12_device returns this status too. Devices of CUDA and OpenCL are created;
- *   hewn_compile then returns HEWN_STATUS_UNSUPPORTED for them;
+ * - HEWN_STATUS_NO_DEVICE: there is no driver, or the driver or the device lacks what kernels need;
+ * - HEWN_STATUS_NO_DEVICE also if this build has no kernels for any kind of GPU; the arguments are
+ *   then not looked at. A build may also have kernels for other kinds of GPU only. In such a build
+ *   hewn_create_d3d12_device returns this status, too. hewn_create_cuda_device and
+ *   hewn_create_opencl_device create the device, for which hewn_compile then returns
+ *   HEWN_STATUS_UNSUPPORTED;
  * - HEWN_STATUS_OUT_OF_MEMORY: from the driver, or because the hook returned NULL;
  * - HEWN_STATUS_DEVICE_FAILED: from the driver. */
 typedef struct hewn_cuda_device_desc {
@@ -570,9 +576,9 @@ typedef struct hewn_device_info {
     char name[128];        /* as its driver calls it */
     uint64_t memory;       /* in bytes; 0: not known */
     int32_t capability;    /* CUDA: ten times the compute capability; other kinds: 0 */
-    /* 1: it is no GPU: software that runs on a CPU, such as PoCL and WARP, another kind of
-     * processor, or the CPU itself. hewn's own kernels for the CPU are faster than such
-     * software. */
+    /* 0: it is a GPU. 1: it is anything else. That is the CPU itself, software that runs on the
+     * CPU, such as PoCL and WARP, or, in OpenCL, another accelerator. hewn's own kernels for the
+     * CPU are faster than such software. */
     int32_t is_cpu;
     char missing[64]; /* what the device lacks to run hewn's kernels; "": nothing */
 } hewn_device_info;
@@ -679,9 +685,10 @@ typedef struct hewn_operator hewn_operator;
  * on the description happens here: it validates the description, picks the variant and plans the
  * execution, and on a GPU it loads the kernels. options NULL: all defaults. Sets *op, which
  * hewn_destroy_operator destroys. The program may then free everything that it gave, also the
- * device, except what parallel_for and the device's hooks refer to. If all scales and zero points
- * of QUANTIZED_LINEAR_ADD are constants, compiling also looks for a faster way to compute with
- * them, which takes some 30 microseconds and 13 KiB of stack.
+ * device, except what parallel_for and the device's hooks refer to. On the CPU it needs less than
+ * 40 KiB of stack. If all scales and zero points of QUANTIZED_LINEAR_ADD of 8 bits are constants,
+ * compiling for the CPU may also look for a faster way to compute with them, which it tries on all
+ * pairs of inputs. That takes some 30 microseconds.
  * - HEWN_STATUS_INVALID_ARGUMENT: a required pointer is NULL, struct_size is too small, a number is
  *   not in its enumeration, max_threads is negative, tensors break a rule or do not go together, or
  *   an output's strides overlap.
@@ -694,7 +701,9 @@ typedef struct hewn_operator hewn_operator;
  *   is absent, is too small, misaligned or of another type.
  * - HEWN_STATUS_NO_VARIANT: no variant runs here; or the forced one is unknown, does not fit or
  *   cannot run here; or neither the forced target nor one below it has the kernel in this build.
- * - HEWN_STATUS_OUT_OF_MEMORY, HEWN_STATUS_KERNEL_FAILED.
+ * - HEWN_STATUS_OUT_OF_MEMORY.
+ * - HEWN_STATUS_KERNEL_FAILED: the kernel failed when compiling tried pairs of inputs. On a GPU: a
+ *   kernel could not be loaded, and the driver reported no error.
  * - On a GPU also HEWN_STATUS_DEVICE_FAILED and, if its driver is too old for a kernel,
  *   HEWN_STATUS_NO_DEVICE. */
 HEWN_API hewn_status HEWN_CALL hewn_compile(hewn_device *device, const hewn_operator_desc *desc,
@@ -752,26 +761,36 @@ typedef struct hewn_execute_options {
  *   QUANTIZED_LINEAR_ADD and QUANTIZED_LINEAR_MUL 8. They have one output. DYNAMIC_QUANTIZE_LINEAR
  *   has one input and 3 outputs.
  * - A tensor that is absent, or a constant, has a binding with a NULL buffer.
- * - The memory between the elements of a strided output is never written. One exception: on a GPU,
- *   hewn writes back what it read there, if the output is of a sub-byte type.
+ * - The bytes between the elements of a strided output are never written, unless the output is of
+ *   a sub-byte type. Then hewn reads and writes whole bytes, on a GPU also those that have none of
+ *   the output's elements. Elements that are not the output's keep their values (hewn_tensor_desc),
+ *   but nothing else may write to these bytes during the execution.
  *
  * Overlap. Inputs may share memory. An output must not overlap an input or another output, with two
  * exceptions:
  * - in place (ADD): the output has the same address and strides as the input;
  * - interleaved: both have equal sizes and equal strides in bytes, and no element shares a byte
- *   with one of the other tensor. This is not possible with sub-byte types and blocks.
+ *   with one of the other tensor. hewn refuses this if one of the two is converted (see below) or
+ *   has blocks.
+ *
+ * Conversions. Some tensors are converted to another type by way of scratch memory, because kernels
+ * do not take their elements as they are stored:
+ * - tensors of sub-byte types;
+ * - FLOAT16 tensors of a QUANTIZE_LINEAR or DEQUANTIZE_LINEAR that mixes FLOAT16 and FLOAT32;
+ * - a FLOAT16 scale of QUANTIZE_LINEAR from INT32;
+ * - the input and the scale of QUANTIZE_LINEAR, unless they are FLOAT32, if its hewn_precision is
+ *   FLOAT16 or BFLOAT16.
  *
  * Threads and stack, on the CPU:
  * - With max_threads 1 or the program's parallel_for, it allocates nothing and takes no lock. The
  *   library's own pool takes locks, and allocates when it starts.
- * - Scratch memory is on the stack. Each thread that runs a slice needs up to 92 KiB of stack for
- *   it, and up to 33 KiB more in QUANTIZE_LINEAR with one scale for each index of the innermost
- *   dimension, unless the scales are constants. Contiguous tensors with one scale and one zero
- *   point need no scratch memory, with two exceptions. First, hewn converts elements there: those
- *   of sub-byte types, of QUANTIZE_LINEAR and DEQUANTIZE_LINEAR that mix FLOAT16 and FLOAT32, and
- *   of QUANTIZE_LINEAR with a precision below FLOAT32 or with a FLOAT16 scale for INT32. Second, if
- *   all tensors together have 8 MiB or more, the output may go through scratch memory on its way
- *   past the caches (output_is_read_next).
+ * - Scratch memory is on the stack. 125 KiB of free stack are enough for every thread that runs
+ *   slices. So much is needed only in QUANTIZE_LINEAR and QUANTIZE with one scale for each index of
+ *   the innermost dimension, unless the scales are constants. Everything else needs at most 92 KiB.
+ * - 16 KiB of free stack are enough under these conditions: all tensors are contiguous, with one
+ *   scale and one zero point; none is converted; hewn_precision is FLOAT32; and all tensors
+ *   together have less than 8 MiB. (Larger outputs may go through scratch memory on their way past
+ *   the caches: see output_is_read_next.)
  * - A thread that waits for the library's own pool may run slices of other threads' executions
  *   meanwhile. Its stack must suffice for these, too, unless its max_threads is 1.
  *
@@ -779,11 +798,11 @@ typedef struct hewn_execute_options {
  * - It takes a lock while it prepares launches. On OpenCL the lock belongs to the operator, on
  *   Direct3D 12 to the device. Drivers may allocate memory.
  * - On OpenCL it makes a sub-buffer for an operand that begins 1 GiB or more into its cl_mem.
- * - Some operators have scratch memory on the device, from hewn_compile on: those with tensors of
- *   sub-byte types, QUANTIZE_LINEAR and DEQUANTIZE_LINEAR that mix FLOAT16 and FLOAT32,
- *   QUANTIZE_LINEAR with a precision below FLOAT32 or with a FLOAT16 scale for INT32, and
- *   DYNAMIC_QUANTIZE_LINEAR. It is as large as these tensors are when they are unpacked or widened.
- *   They also take the device's lock.
+ * - Some operators have scratch memory on the device, from hewn_compile on: those with converted
+ *   tensors, QUANTIZE_LINEAR with a hewn_precision of FLOAT16 or BFLOAT16, and
+ *   DYNAMIC_QUANTIZE_LINEAR. It holds the converted tensors as INT8, UINT8 or FLOAT32, and the
+ *   quotients of a hewn_precision as FLOAT32. Executions of these operators also take the device's
+ *   lock.
  * - An operator with scratch memory has it only once, so its work must not run twice at the same
  *   time. Executions on one stream or queue run one after the other, also if several threads call
  *   hewn_execute. The program must take care in three cases: two command lists into which the
@@ -796,8 +815,8 @@ typedef struct hewn_execute_options {
  * - HEWN_STATUS_INVALID_BINDING: the number of bindings is wrong; or a binding is missing, too
  *   small or misaligned, overlaps another one, holds another type (HEWN_BINDING_OF), or is not in
  *   memory of the device. (On CUDA, hewn only checks that it is memory that CUDA knows.)
- * - HEWN_STATUS_KERNEL_FAILED: a part of the output may be written.
- * - On a GPU also HEWN_STATUS_OUT_OF_MEMORY and HEWN_STATUS_DEVICE_FAILED. */
+ * - HEWN_STATUS_KERNEL_FAILED; on a GPU also HEWN_STATUS_OUT_OF_MEMORY and
+ *   HEWN_STATUS_DEVICE_FAILED: a part of the outputs may be written. */
 HEWN_API hewn_status HEWN_CALL hewn_execute(const hewn_operator *op,
                                             const hewn_buffer_binding *inputs, uint32_t input_count,
                                             const hewn_buffer_binding *outputs,
@@ -869,8 +888,10 @@ typedef struct hewn_operator_info {
     /* 1: kernels of signed types also compute unsigned types of the same width, and variants have
      * the names of the signed types. */
     int32_t unsigned_as_signed;
-    uint32_t min_dimension_count; /* at the level; 0 if the level does not have the operator */
-    uint32_t max_dimension_count; /* at the level; 0 if the level does not have the operator */
+    /* The fewest dimensions that the level allows, at least 1. Where it is 1, a tensor without
+     * dimensions is allowed, too. 0: the level does not have the operator. */
+    uint32_t min_dimension_count;
+    uint32_t max_dimension_count; /* the most; 0: the level does not have the operator */
 } hewn_operator_info;
 
 /* What a tensor is for. */
@@ -898,7 +919,8 @@ typedef struct hewn_operator_tensor_info {
      * HEWN_FEATURE_LEVEL_HEWN on, some tensors may have another float type than that tensor's,
      * which this table does not tell: see operators.md. */
     int32_t like;
-    /* The type that it must have if the tensor `like` is of an integer type. UNKNOWN: the same. */
+    /* The type that it must have if tensor number `like` has integers. UNKNOWN: it must have that
+     * tensor's type then, too. */
     hewn_data_type like_integers;
     uint32_t types; /* at the level: bit t is set if the data type of number t is allowed */
 } hewn_operator_tensor_info;
