@@ -151,7 +151,7 @@ REFUSED = [
         "cannot be broadcast to [2, 3, 2]; with block_size the axis counts blocks",
     ),
     # Attributes.
-    (quantize(precision="float64"), "precision: is float64; one of float32, float16, bfloat16 is"),
+    (quantize(precision="float64"), "precision: is float64; expected one of float32, float16, bfloat16"),
     (lambda: hewn.compile("add", X, X, precision="f16"), "precision: add has no such attribute"),
     # The rest.
     (quantize(threads=0), "threads: is 0; expected 1 to 2147483647"),
