@@ -23,13 +23,13 @@ namespace {
 using Types = std::vector<hewn_data_type>;
 
 constexpr hewn_data_type F32 = HEWN_DATA_TYPE_FLOAT32, F16 = HEWN_DATA_TYPE_FLOAT16,
-                         F64 = HEWN_DATA_TYPE_FLOAT64, U64 = HEWN_DATA_TYPE_UINT64,
-                         U32 = HEWN_DATA_TYPE_UINT32, U16 = HEWN_DATA_TYPE_UINT16,
-                         U8 = HEWN_DATA_TYPE_UINT8, I64 = HEWN_DATA_TYPE_INT64,
-                         I32 = HEWN_DATA_TYPE_INT32, I16 = HEWN_DATA_TYPE_INT16,
-                         I8 = HEWN_DATA_TYPE_INT8, U4 = HEWN_DATA_TYPE_UINT4,
-                         I2 = HEWN_DATA_TYPE_INT2;
-const Types ALL_TYPES = {F32, F16, F64, U64, U32, U16, U8, I64, I32, I16, I8, U4, I2};
+                         BF16 = HEWN_DATA_TYPE_BFLOAT16, F64 = HEWN_DATA_TYPE_FLOAT64,
+                         U64 = HEWN_DATA_TYPE_UINT64, U32 = HEWN_DATA_TYPE_UINT32,
+                         U16 = HEWN_DATA_TYPE_UINT16, U8 = HEWN_DATA_TYPE_UINT8,
+                         I64 = HEWN_DATA_TYPE_INT64, I32 = HEWN_DATA_TYPE_INT32,
+                         I16 = HEWN_DATA_TYPE_INT16, I8 = HEWN_DATA_TYPE_INT8,
+                         U4 = HEWN_DATA_TYPE_UINT4, I2 = HEWN_DATA_TYPE_INT2;
+const Types ALL_TYPES = {F32, F16, BF16, F64, U64, U32, U16, U8, I64, I32, I16, I8, U4, I2};
 
 const std::vector<hewn_feature_level> LEVELS = {
 #define HEWN_LEVEL(name, word, number) HEWN_FEATURE_LEVEL_##name,
