@@ -14,14 +14,9 @@ rm -rf "$HEWN_WEB" && mkdir -p "$HEWN_WEB"
 cp -R "$build/web/." "$HEWN_WEB"
 cp -R "$here/tests" "$HEWN_WEB"
 
-# Runs only on Debian, because Ubuntu's Chromium is a snap.
 chromium() {
-    "$root/scripts/setup.sh" chromium fonts-dejavu-core >&2 &&
-        command -v chromium >/dev/null || { echo "skipped: no Chromium by apt" && exit 77; }
-    source "$root/scripts/venv.sh"
-    make_venv "$work/tools" "$here/requirements.txt"
     "$root/examples/web/make.sh" "$build" "$work/page"
-    "$work/tools/bin/python" -B "$here/tests/page.py" "$work/page" "$work"
+    "$root/tests/support/chromium.sh" "$work/tools" "$here/tests/page.py" "$work/page" "$work"
 }
 
 # Makes a folder for a program of tests/, with the package installed in it, and goes there.

@@ -16,8 +16,9 @@ if(NOT HEWN_SANITIZED)
     hewn_add_test(site posix COMMAND ${HEWN_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/site_test.py
         ${PROJECT_BINARY_DIR}/site
         PROPERTIES SKIP_RETURN_CODE 77 FIXTURES_SETUP site COST 60)
-    hewn_add_test(site.chromium posix COMMAND ${CMAKE_CURRENT_LIST_DIR}/site_browser_test.sh
-        ${PROJECT_BINARY_DIR}/site ${CMAKE_CURRENT_BINARY_DIR}/site
+    set(work ${CMAKE_CURRENT_BINARY_DIR}/site)
+    hewn_add_test(site.chromium posix COMMAND ${PROJECT_SOURCE_DIR}/tests/support/chromium.sh
+        ${work}/tools ${CMAKE_CURRENT_LIST_DIR}/site_browser_test.py ${PROJECT_BINARY_DIR}/site ${work}
         PROPERTIES SKIP_RETURN_CODE 77 FIXTURES_REQUIRED site COST 30)
 endif()
 

@@ -3,16 +3,12 @@
 PAGE is what make.sh made. WORK gets the screenshots page.png and phone.png."""
 
 import base64
-import functools
-import http.server
 import pathlib
 import re
-import shutil
 import sys
-import threading
 import unittest
 
-from playwright.sync_api import sync_playwright
+from browser import BrowserTest
 
 PAGE, WORK = map(pathlib.Path, sys.argv[1:])
 # Imitates browsers that make their clock coarse, because pages could learn secrets from a precise
@@ -23,62 +19,22 @@ COARSE_CLOCK = """{
 }"""
 
 
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    extensions_map = {
-        **http.server.SimpleHTTPRequestHandler.extensions_map,
-        ".mjs": "text/javascript",
-        ".wasm": "application/wasm",
-    }
-
-    def log_message(self, *_):
-        pass
-
-
-class PageTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        handler = functools.partial(Quiet, directory=PAGE)
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        cls.addClassCleanup(server.shutdown)
-        cls.url = f"http://127.0.0.1:{server.server_port}/"
-        playwright = sync_playwright().start()
-        cls.addClassCleanup(playwright.stop)
-        # There is no sandbox for root, and the browser opens only this page.
-        cls.browser = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
-        )
-        cls.addClassCleanup(cls.browser.close)
-
-    def page(self, **options):
-        page = self.browser.new_page(**options)
-        page.set_default_timeout(600_000)  # a machine may be busy
-        self.addCleanup(page.close)
-        return page
+class PageTest(BrowserTest):
+    folder = PAGE
 
     def open(self, script="", **options):
-        self.errors, self.foreign = [], []
-        page = self.page(**options)
+        page = self.new_page(**options)
         page.add_init_script(script)
-        page.on("pageerror", lambda error: self.errors.append(str(error)))
-        page.on("console", self.note)
-        page.on("request", lambda request: self.foreign.append(request.url))
         page.goto(self.url)
         page.wait_for_selector("body[data-state=shown]")
         return page
-
-    def note(self, message):
-        if message.type == "error":
-            self.errors.append(message.text)
 
     def check(self, page):
         """Checks that the page shows results, that none differs, and that it asked only its own
         server."""
         wrong = page.locator(".differing").all_text_contents()
         self.assertEqual(wrong, ["0", "0"])
-        self.assertEqual(self.errors, [])
-        inside = (self.url, "blob:", "data:")
-        self.assertEqual([url for url in self.foreign if not url.startswith(inside)], [])
+        self.check_quiet()
 
     def test_every_choice(self):
         page = self.open(viewport={"width": 1100, "height": 900})
@@ -143,7 +99,7 @@ class PageTest(unittest.TestCase):
 
     def test_a_wrong_result_is_shown(self):
         """A bit of each output is changed without the package's knowledge."""
-        page = self.page()
+        page = self.new_page()
         wrong = (PAGE / "hewn/hewn.mjs").read_text(encoding="utf-8") + """
             const right = Operator.prototype.run;
             Operator.prototype.run = function (tensors) {
