@@ -55,7 +55,10 @@ class Tuning:
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise Mistake(f"{self.file}: no tuning file: {error}") from error
         if measured_with != halide:
-            raise Mistake(f"{self.file}: measured with Halide {measured_with}, this build uses {halide}: tune again")
+            raise Mistake(
+                f"{self.file}: measured with Halide {measured_with}, this build uses {halide}: "
+                f"set 'halide' to {halide} there, then tune again"
+            )
         if written_for != self.file.stem:
             raise Mistake(f"{self.file}: tuned for the target {written_for}, not for {self.file.stem}")
         self._check(forms)

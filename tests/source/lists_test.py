@@ -154,7 +154,7 @@ class ListsTest(unittest.TestCase):
             ("", "no tuning file"),
             ("[]", "no tuning file"),
             ('{"halide": "21.0.0"}', "no tuning file: 'knobs'"),
-            ('{"halide": "20.0.0", "knobs": {}}', "measured with Halide 20.0.0, this build uses 21.0.0: tune again"),
+            ('{"halide": "20.0.0", "knobs": {}}', "measured with Halide 20.0.0, this build uses 21.0.0: set 'halide'"),
             ('{"halide": "21.0.0", "target": "x", "knobs": {}}', "tuned for the target x, not for x86_64_avx2"),
             ('{"halide": "21.0.0", "knobs": []}', "is not an object"),
             ('{"halide": "21.0.0", "knobs": {"add": 4}}', "'4' is not an object"),
