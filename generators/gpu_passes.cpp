@@ -1,6 +1,6 @@
 // The pass kernels of GPUs (lists/pass_kernels.py): conversions of tensors that the operators'
-// kernels do not take as they are. Those between f16, i32 and f32, and the quotients, are for any
-// layout. Sub-byte elements are converted in the order of their memory.
+// kernels do not take as they are. Those between f16, bf16, i32 and f32, and the quotients, are for
+// any layout. Sub-byte elements are converted in the order of their memory.
 #include "gpu.h"
 
 namespace {
@@ -8,10 +8,12 @@ namespace {
 using namespace Halide;
 using hewn::gpu::u32;
 
-// ---- f16 and i32 to f32, and f32 to f16 ----
+// ---- f16, bf16 and i32 to f32, and f32 to f16 and bf16 ----
 
-template<hewn::gpu::Form kForm, int kBits = 16>
-class Widen : public hewn::gpu::Kernel<Widen<kForm, kBits>> {
+Type type_of(halide_type_code_t code, int bits) { return Type(code, bits, 1); }
+
+template<hewn::gpu::Form kForm, halide_type_code_t kCode = halide_type_float, int kBits = 16>
+class Widen : public hewn::gpu::Kernel<Widen<kForm, kCode, kBits>> {
 public:
     static constexpr hewn::gpu::Form form = kForm;
 
@@ -21,25 +23,32 @@ public:
     Expr value(const std::vector<Expr> &v) { return this->numerics().to_f32(v[0], type()); }
 
 private:
-    static Type type() { return kBits == 16 ? Float(16) : Int(32); }
+    static Type type() { return type_of(kCode, kBits); }
 };
-template<hewn::gpu::Form kForm>
-class Narrow : public hewn::gpu::Kernel<Narrow<kForm>> {
+template<hewn::gpu::Form kForm, halide_type_code_t kCode = halide_type_float>
+class Narrow : public hewn::gpu::Kernel<Narrow<kForm, kCode>> {
 public:
     static constexpr hewn::gpu::Form form = kForm;
 
     std::vector<hewn::gpu::Operand> operands() {
-        return {{"input", Float(32), true}, {"output", Float(16), true}};
+        return {{"input", Float(32), true}, {"output", type(), true}};
     }
     Expr value(const std::vector<Expr> &v) {
-        return this->numerics().from_f32(hewn::gpu::as_f32(v[0]), Float(16));
+        return this->numerics().from_f32(hewn::gpu::as_f32(v[0]), type());
     }
+
+private:
+    static Type type() { return type_of(kCode, 16); }
 };
 using WidenDense = Widen<hewn::gpu::Form::Dense>;
 using WidenStrided = Widen<hewn::gpu::Form::Strided>;
-using ConvertedI32 = Widen<hewn::gpu::Form::Strided, 32>;
+using ConvertedI32 = Widen<hewn::gpu::Form::Strided, halide_type_int, 32>;
 using NarrowDense = Narrow<hewn::gpu::Form::Dense>;
 using NarrowStrided = Narrow<hewn::gpu::Form::Strided>;
+using WidenBf16Dense = Widen<hewn::gpu::Form::Dense, halide_type_bfloat>;
+using WidenBf16Strided = Widen<hewn::gpu::Form::Strided, halide_type_bfloat>;
+using NarrowBf16Dense = Narrow<hewn::gpu::Form::Dense, halide_type_bfloat>;
+using NarrowBf16Strided = Narrow<hewn::gpu::Form::Strided, halide_type_bfloat>;
 
 // ---- Quotients of f32, rounded to fewer bits before and after the division ----
 
@@ -166,6 +175,10 @@ HALIDE_REGISTER_GENERATOR(WidenDense, pass_widen_dense)
 HALIDE_REGISTER_GENERATOR(WidenStrided, pass_widen_strided)
 HALIDE_REGISTER_GENERATOR(NarrowDense, pass_narrow_dense)
 HALIDE_REGISTER_GENERATOR(NarrowStrided, pass_narrow_strided)
+HALIDE_REGISTER_GENERATOR(WidenBf16Dense, pass_widen_bf16_dense)
+HALIDE_REGISTER_GENERATOR(WidenBf16Strided, pass_widen_bf16_strided)
+HALIDE_REGISTER_GENERATOR(NarrowBf16Dense, pass_narrow_bf16_dense)
+HALIDE_REGISTER_GENERATOR(NarrowBf16Strided, pass_narrow_bf16_strided)
 HALIDE_REGISTER_GENERATOR(ConvertedI32, pass_converted_i32)
 HALIDE_REGISTER_GENERATOR(QuotientF16, pass_quotient_f16)
 HALIDE_REGISTER_GENERATOR(QuotientBf16, pass_quotient_bf16)

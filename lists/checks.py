@@ -47,6 +47,7 @@ def check_operators() -> None:
     for operator in OPERATORS:
         operator.must_be("an operator with forms", filter(None, [operator.kernels]), by_name(KERNEL_OPERATORS))
         operator.must_be("a node of lists/onnx_nodes.py", filter(None, [operator.onnx]), nodes)
+        operator.must_be("a data type", operator.as_f32.split(), types)
         for tensor in operator.tensors:
             tensor.must_be("a data type", filter(None, [tensor.integers]), types)
             tensor.must_be("a feature level", filter(None, [tensor.optional]), FEATURE_LEVELS)

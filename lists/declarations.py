@@ -149,8 +149,9 @@ class Tensor(Declaration):
     one: it has one element. Otherwise it has the sizes of the first tensor.
     blocks: its sizes may also divide those of the first tensor; each element then serves a block.
     middle: an absent zero point of an unsigned type is the middle of the type's range, instead of 0.
-    mixed: from the feature level `hewn` on, it may be f16 where the tensor that it is `like` is f32,
-        and the other way around. The kernel of f32 then computes, and f16 is converted."""
+    mixed: from the feature level `hewn` on, it may be another of the floats that the tensor may be
+        that it is `like`. If the two types differ, the kernels of f32 compute, and all other floats are
+        converted."""
 
     name: str
     role: Role
@@ -289,6 +290,8 @@ class Operator(Declaration):
     in_place: the output may lie on an input that has the same strides.
     wraps: kernels of signed types serve the unsigned types of the same width too.
     one_width: all types of a signature have the same width.
+    as_f32: the float types that have no kernels of this operator: the kernels of f32 compute them, and
+        their elements are converted.
     kernels: another operator, whose kernels compute this one. It then has no forms and no files of
         its own."""
 
@@ -305,6 +308,7 @@ class Operator(Declaration):
     in_place: bool = False
     wraps: bool = False
     one_width: bool = False
+    as_f32: str = ""
     kernels: str = ""
 
     def check(self) -> None:

@@ -74,7 +74,7 @@ def types_inc(build: Build) -> str:
 
 def operators_inc() -> str:
     """HEWN_OPERATOR(operator, kernels, number, name, command, "formula", "onnx", in_place, wraps,
-    one_width, (signature), (tensors), (levels)). Each of the tensors is a
+    one_width, as_f32, (signature), (tensors), (levels)). Each of the tensors is a
     HEWN_TENSOR(name, member, role, like, integers, optional_from, one, blocks, middle, mixed).
     Each of the levels, the newest first, is a HEWN_LEVEL(number, least, most, types...) with the
     types of each tensor, or `none` for a tensor that is like another. `like` and the signature are
@@ -96,6 +96,7 @@ def operators_inc() -> str:
             f'"{operator.formula}"',
             f'"{operator.onnx}"',
             *map(cxx_bool, (operator.in_place, operator.wraps, operator.one_width)),
+            " | ".join(operator.as_f32.split()) or "none",
             "(" + ", ".join(str(operator.index(name)) for name in operator.signature) + ")",
         ]
         lines.append(f"HEWN_OPERATOR({', '.join(words)},\n  (\n{tensors}  ),\n  (\n{levels}  ))")

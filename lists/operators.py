@@ -86,11 +86,12 @@ OPERATORS = [
             ),
         ],
         signature=["InputTensor", "OutputTensor"],
+        as_f32="bf16",
         levels=[
             Level(
                 "hewn",
                 (1, 8),
-                {"InputTensor": "f32 f16 i32", "OutputTensor": "i8 u8 i16 u16 i32 u32 i4 u4 i2 u2"},
+                {"InputTensor": "f32 f16 bf16 i32", "OutputTensor": "i8 u8 i16 u16 i32 u32 i4 u4 i2 u2"},
             ),
             Level("6.0", (1, 8), {"InputTensor": "f32 f16 i32", "OutputTensor": "i8 u8"}),
             Level("3.0", (1, 8), {"InputTensor": "f32 i32", "OutputTensor": "i8 u8"}),
@@ -149,8 +150,9 @@ OPERATORS = [
             Tensor("OutputTensor", "output", like="ScaleTensor", mixed=True),
         ],
         signature=["InputTensor", "OutputTensor"],
+        as_f32="bf16",
         levels=[
-            Level("hewn", (1, 8), {"InputTensor": INTEGERS + " i4 u4 i2 u2", "ScaleTensor": "f32 f16"}),
+            Level("hewn", (1, 8), {"InputTensor": INTEGERS + " i4 u4 i2 u2", "ScaleTensor": "f32 f16 bf16"}),
             Level("6.0", (1, 8), {"InputTensor": INTEGERS, "ScaleTensor": "f32 f16"}),
             Level("3.0", (1, 8), {"InputTensor": INTEGERS, "ScaleTensor": "f32"}),
             Level("2.1", (4, 4), {"InputTensor": INTEGERS, "ScaleTensor": "f32"}),
@@ -364,7 +366,13 @@ OPERATORS = [
             Tensor("OutputZeroPointTensor", "output", like="OutputTensor", one=True),
         ],
         signature=["InputTensor", "OutputTensor"],
+        as_f32="bf16",
         levels=[
+            Level(
+                "hewn",
+                (1, 8),
+                {"InputTensor": "f32 f16 bf16", "OutputTensor": "i8 u8", "OutputScaleTensor": "f32"},
+            ),
             Level(
                 "4.0",
                 (1, 8),

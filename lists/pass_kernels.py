@@ -8,16 +8,22 @@ pass_<name>, for the lowest chosen target of each kind of GPU.
 
 from lists.declarations import PassKernel
 
-MIXED_FLOATS = ["quantize_linear=hewn", "dequantize_linear=hewn", "dynamic_quantize_linear"]
+# Floats that the kernels of f32 compute.
+F16 = ["quantize_linear=hewn", "dequantize_linear=hewn", "dynamic_quantize_linear"]
+BF16 = ["quantize_linear=hewn", "dequantize_linear=hewn", "dynamic_quantize_linear=hewn"]
 BELOW_8_BITS = ["quantize_linear=6.3", "dequantize_linear=6.3"]
 # For QUANTIZE_LINEAR's attribute `precision`: rounded quotients, which its kernel then quantizes.
 PRECISION = ["quantize_linear=hewn"]
 
 PASS_KERNELS = [
-    PassKernel("widen_dense", MIXED_FLOATS, layouts="1"),
-    PassKernel("narrow_dense", MIXED_FLOATS, layouts="1"),
-    PassKernel("widen_strided", MIXED_FLOATS),
-    PassKernel("narrow_strided", MIXED_FLOATS),
+    PassKernel("widen_dense", F16, layouts="1"),
+    PassKernel("narrow_dense", F16, layouts="1"),
+    PassKernel("widen_strided", F16),
+    PassKernel("narrow_strided", F16),
+    PassKernel("widen_bf16_dense", BF16, layouts="1"),
+    PassKernel("narrow_bf16_dense", BF16, layouts="1"),
+    PassKernel("widen_bf16_strided", BF16),
+    PassKernel("narrow_bf16_strided", BF16),
     PassKernel("unpack", BELOW_8_BITS),
     PassKernel("pack", BELOW_8_BITS),
     PassKernel("converted_i32", PRECISION),

@@ -14,7 +14,8 @@ KERNEL_OPERATORS = [operator for operator in OPERATORS if not operator.kernels]
 
 def signatures_of(operator: Operator, levels: Collection[str] = FEATURE_LEVELS) -> list[Signature]:
     """The signatures of the operator's kernels: every combination of the types that the newest of
-    these feature levels allows, without sub-byte types."""
+    these feature levels allows, without the types whose elements are converted for the kernels:
+    sub-byte types, and `as_f32`."""
     level = next((level for level in operator.levels if level.name in levels), None)
     if level is None or operator.kernels:
         return []
@@ -22,7 +23,9 @@ def signatures_of(operator: Operator, levels: Collection[str] = FEATURE_LEVELS) 
         [
             DATA_TYPE[word]
             for word in level.words(operator.typed(name))
-            if DATA_TYPE[word].bits >= 8 and not (operator.wraps and DATA_TYPE[word].kind == "u")
+            if DATA_TYPE[word].bits >= 8
+            and word not in operator.as_f32.split()
+            and not (operator.wraps and DATA_TYPE[word].kind == "u")
         ]
         for name in operator.signature
     ]

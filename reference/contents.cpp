@@ -7,7 +7,7 @@
 namespace hewn_test {
 
 void set_float(Tensor &tensor, int64_t index, float value) {
-    with_type<float, f16>(tensor.type, [&](auto tag) {
+    with_type<float, f16, bf16>(tensor.type, [&](auto tag) {
         tensor.set(index, reference::from_f32<decltype(tag)>(value));
     });
 }
@@ -26,7 +26,7 @@ void fill_quotients(Tensor &x, Random &random, int exponent) {
     // After one NaN or one quotient beyond int32, a form that multiplies by a reciprocal leaves the
     // whole box to `divide`. So half of all tensors have no such value.
     const bool any = random.one_in(2);
-    with_type<float, f16, int32_t>(x.type, [&](auto tag) {
+    with_type<float, f16, bf16, int32_t>(x.type, [&](auto tag) {
         using T = decltype(tag);
         fill(x, [&](int64_t i) {
             const int64_t kind = random.integer(0, 7);

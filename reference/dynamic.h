@@ -71,8 +71,10 @@ struct Dynamic {
 };
 
 inline float number(const Tensor &tensor, int64_t at) {
-    return tensor.type == HEWN_DATA_TYPE_FLOAT16 ? to_f32(tensor.at<f16>(at))
-                                                 : tensor.at<float>(at);
+    float value = 0;
+    with_type<float, f16, bf16>(
+        tensor.type, [&](auto tag) { value = reference::to_f32(tensor.at<decltype(tag)>(at)); });
+    return value;
 }
 
 // What the three outputs' memory must hold after an execution, computed by the reference.

@@ -81,9 +81,9 @@ template<>
 struct Formula<HEWN_OPERATOR_QUANTIZE_LINEAR> {
     template<class F>
     static void with(const DataTypes &types, const InputMemory &memory, F &&f) {
-        with_type<float, f16, int32_t>(types.at(0), [&](auto x_tag) {
+        with_type<float, f16, bf16, int32_t>(types.at(0), [&](auto x_tag) {
             using X = decltype(x_tag);
-            with_type<float, f16>(types.at(1), [&](auto scale_tag) {
+            with_type<float, f16, bf16>(types.at(1), [&](auto scale_tag) {
                 with_type<int8_t, uint8_t, int16_t, uint16_t, int32_t, uint32_t, i4, u4, i2, u2>(
                     types.at(3), [&](auto y_tag) {
                         using Y = decltype(y_tag);
@@ -110,8 +110,8 @@ struct Formula<HEWN_OPERATOR_DEQUANTIZE_LINEAR> {
     static void with(const DataTypes &types, const InputMemory &memory, F &&f) {
         with_type<int32_t, int16_t, int8_t, uint32_t, uint16_t, uint8_t, i4, u4, i2, u2>(
             types.at(0), [&](auto x_tag) {
-                with_type<float, f16>(types.at(1), [&](auto scale_tag) {
-                    with_type<float, f16>(types.at(3), [&](auto y_tag) {
+                with_type<float, f16, bf16>(types.at(1), [&](auto scale_tag) {
+                    with_type<float, f16, bf16>(types.at(3), [&](auto y_tag) {
                         using X = decltype(x_tag);
                         using Y = decltype(y_tag);
                         const Elements<X> x = memory.of<X>(0), zero_point = memory.zero_point<X>(2);

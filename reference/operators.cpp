@@ -46,13 +46,14 @@ std::vector<OperatorFacts> read() {
     {#name, role, like, type_##integers, one_element, blocks, mixed, {}},
 #define HEWN_LEVEL(number, least, most, ...) {number, least, most, {__VA_ARGS__}},
 #define HEWN_OPERATOR(name, kernels, type, directml, command, formula, onnx, in_place, wraps, \
-                      one_width, signature, tensors, levels) \
+                      one_width, as_f32, signature, tensors, levels) \
     at_newest({type, \
                #name, \
                #kernels, \
                in_place, \
                wraps, \
                one_width, \
+               types_in(as_f32), \
                {HEWN_UNPACK tensors}, \
                {HEWN_UNPACK signature}}, \
               {HEWN_UNPACK levels}),
@@ -133,10 +134,7 @@ DataTypes operand_types(const OperatorFacts &op, const std::string &signature) {
         const TensorFacts &tensor = op.tensors[t];
         if (types[t]) continue;
         const hewn_data_type like = types[size_t(tensor.like)];
-        types[t] =
-            tensor.integers && like != HEWN_DATA_TYPE_FLOAT32 && like != HEWN_DATA_TYPE_FLOAT16
-                ? tensor.integers
-                : like;
+        types[t] = tensor.integers && !is_float_type(like) ? tensor.integers : like;
     }
     return types;
 }

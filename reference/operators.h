@@ -28,7 +28,7 @@ struct TensorFacts {
     hewn_data_type integers;  // its type if that tensor has an integer type; UNKNOWN: none
     bool one_element;         // it has one element, whatever the data's sizes
     bool whole_blocks;        // its blocks divide the data's sizes
-    bool mixed;               // it may be f16 where it is like f32, and the other way around
+    bool mixed;               // it may be another float than the tensor that it is like
     // For a tensor that is like no other: the types that the newest feature level allows.
     DataTypes newest;
 };
@@ -41,6 +41,7 @@ struct OperatorFacts {
     bool in_place;                     // the output may lie on an input
     bool wraps;                        // kernels of signed types serve the unsigned ones
     bool one_width;                    // the types of a signature have one width
+    DataTypes as_f32;                  // the floats that the kernels of f32 compute
     std::vector<TensorFacts> tensors;  // in DirectML's order, the outputs last
     std::vector<size_t> signature;     // the tensors whose types make a signature
 

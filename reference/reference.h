@@ -195,7 +195,7 @@ Out dynamic_zero_point(const Range &range, float s) {
 }
 
 // DEQUANTIZE_LINEAR: (x - z) * s. The difference is exact and is rounded once to f32. The product
-// is rounded to f32, and for an f16 output once more.
+// is rounded to f32, and for an output of f16 or bf16 once more.
 template<class Out, class Scale, class In>
 Out dequantize_linear_to(In x, Scale s, In z) {
     return from_f32<Out>(float(int64_t(x) - int64_t(z)) * to_f32(s));

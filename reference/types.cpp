@@ -34,6 +34,14 @@ uint64_t memory_bytes(hewn_data_type type, int64_t elements) {
                     : uint64_t(elements) * element_bytes(type);
 }
 
+bool is_float_type(hewn_data_type type) {
+#define HEWN_TYPE(name, T, number) \
+    if (type == HEWN_DATA_TYPE_##number) return is_float<T>;
+    HEWN_EACH_TYPE(HEWN_TYPE)
+#undef HEWN_TYPE
+    return false;
+}
+
 hewn_data_type parse_type(const std::string &name) {
     for (const auto &[text, type] : TYPE_NAMES) {
         if (name == text) return type;

@@ -87,6 +87,9 @@ uint64_t memory_bytes(hewn_data_type type, int64_t elements);
 hewn_data_type parse_type(const std::string &name);
 const char *type_name(hewn_data_type type);
 
+// Whether it is one of the float types above.
+bool is_float_type(hewn_data_type type);
+
 // The unsigned type of the same width; the type itself if there is none.
 hewn_data_type unsigned_twin(hewn_data_type type);
 // The 8-bit type with the signedness of a sub-byte type: i8 or u8.

@@ -171,7 +171,7 @@ bool is_per_tensor(const Node &linear) {
 }
 
 // Whether the middle node computes in f32, as hewn's operators do. From opset 23 on,
-// DequantizeLinear's `output_dtype` can make its inputs f16 although the scales are f32.
+// DequantizeLinear's `output_dtype` can make its inputs another float although the scales are f32.
 bool is_f32_between(const Node &middle) {
     const auto is_f32 = [](hewn_data_type type) { return type == HEWN_DATA_TYPE_FLOAT32; };
     const NodeFacts &facts = middle.facts();

@@ -114,7 +114,11 @@ class Operator:
         if tensor["like"] < 0:
             return listed([python_type(word) for word in self.types[tensor["name"]]])
         if tensor["mixed"]:
-            return "float32 or float16"
+            types = map(python_type, self.types[self.tensors[tensor["like"]]["name"]])
+            return listed([name for name in types if "float" in name])
+        return self.like_text(tensor)
+
+    def like_text(self, tensor):
         text = f"the type of `{self.names[tensor['like']]}`"
         if tensor["integers"]:
             text += f", or {python_type(tensor['integers'])} if that is an integer type"
@@ -134,15 +138,13 @@ class Operator:
         )
 
     def number_text(self, tensor):
-        """What a number becomes where the argument may have two types."""
+        """What a number becomes where the argument may have several types."""
         if tensor["role"] != "scale" or tensor["one_element"]:
             return ""
         if tensor["mixed"]:
-            like = self.names[tensor["like"]]
-            return f" A number becomes float16 if `{like}` is float16, otherwise float32."
+            return f" A number becomes {self.like_text(tensor)}."
         if tensor["like"] < 0:
-            given = ", unless `dtype` or `out` is float16" if self.output["mixed"] else ""
-            return f" A number becomes float32{given}."
+            return " A number becomes float32, unless `dtype` or `out` is another of these types."
         return ""
 
     def tensor_lines(self):

@@ -69,7 +69,7 @@
  *   which hewn_compile reads HEWN_VARIANT.
  * - Results. Every target gives the same bits. Each operation of a formula rounds once, to nearest
  *   even, in IEEE-754 binary32 (ADD: in the tensors' type). QUANTIZE_LINEAR with a hewn_precision
- *   of FLOAT16 or BFLOAT16, and DEQUANTIZE_LINEAR and DEQUANTIZE to FLOAT16, then round to that
+ *   of FLOAT16 or BFLOAT16, and DEQUANTIZE_LINEAR and DEQUANTIZE to such a type, then round to that
  *   type. Nothing is fused, and subnormal numbers are kept. Where a result is a NaN, its sign and
  *   payload are not specified. The caller's rounding and flush-to-zero modes have no influence on
  *   results and are left as they were. numerics.md, installed in share/doc/hewn, has the rules for
@@ -301,8 +301,7 @@ typedef struct hewn_dequantize_linear_desc {
  * - A size of the scale or of the zero point may also be the number of blocks, which must divide
  *   x's size. With 64 elements of x along a dimension, a size of 4 is the same as a size of 64 with
  *   a block size of 16. Blocks are whole.
- * - It has no precision, takes fewer data types, and does not mix FLOAT16 and FLOAT32
- *   (operators.md). */
+ * - It has no precision, takes fewer data types, and does not mix float types (operators.md). */
 typedef struct hewn_quantize_desc {
     uint32_t struct_size;                      /* sizeof(hewn_quantize_desc) */
     const hewn_tensor_desc *input_tensor;      /* x */
@@ -776,7 +775,8 @@ typedef struct hewn_execute_options {
  * Conversions. Some tensors are converted to another type by way of scratch memory, because kernels
  * do not take their elements as they are stored:
  * - tensors of sub-byte types;
- * - FLOAT16 tensors of a QUANTIZE_LINEAR or DEQUANTIZE_LINEAR that mixes FLOAT16 and FLOAT32;
+ * - BFLOAT16 tensors of all operators except ADD;
+ * - FLOAT16 tensors of a QUANTIZE_LINEAR or DEQUANTIZE_LINEAR that mixes float types;
  * - a FLOAT16 scale of QUANTIZE_LINEAR from INT32;
  * - the input and the scale of QUANTIZE_LINEAR, unless they are FLOAT32, if its hewn_precision is
  *   FLOAT16 or BFLOAT16.

@@ -1,5 +1,5 @@
 // Converts elements between the type as which a tensor stores them and the type as which kernels
-// take them: sub-byte types, f16 and i32.
+// take them: sub-byte types, f16, bf16 and i32.
 #include "convert.h"
 
 #include <algorithm>
@@ -120,7 +120,7 @@ void pack_steps(uint8_t *to, bool is_signed, int64_t count, const uint8_t *from)
     }
 }
 
-// ---- f16 or i32 to f32 and back, four at a time ----
+// ---- f16, bf16 or i32 to f32 and back, four at a time ----
 
 template<class T>
 uint8_t *element_at(const StoredElements &elements, int64_t index) {
@@ -148,6 +148,12 @@ void load_f16(const StoredElements &elements, int64_t first, int64_t step, int64
     widen_each<uint16_t>(elements, first, step, count, to, widened);
 }
 
+void load_bf16(const StoredElements &elements, int64_t first, int64_t step, int64_t count,
+               uint8_t *to) {
+    widen_each<uint16_t>(elements, first, step, count, to,
+                         [](Words32 upper) { return upper << 16; });
+}
+
 void load_i32(const StoredElements &elements, int64_t first, int64_t step, int64_t count,
               uint8_t *to) {
     widen_each<uint32_t>(elements, first, step, count, to, [](Words32 integers) {
@@ -155,13 +161,15 @@ void load_i32(const StoredElements &elements, int64_t first, int64_t step, int64
     });
 }
 
-void store_f16(const StoredElements &elements, int64_t first, int64_t step, int64_t count, int64_t,
-               const uint8_t *from) {
+// Stores f32 numbers as elements of 16 bits, which are the lower halves of to_halves' results.
+template<class ToHalves>
+void narrow_each(const StoredElements &elements, int64_t first, int64_t step, int64_t count,
+                 const uint8_t *from, const ToHalves &to_halves) {
     for (int64_t i = 0; i < count; i += 4) {
         const int64_t n = std::min<int64_t>(4, count - i);
         Words32 values = {};
         std::memcpy(&values, from + 4 * i, size_t(4 * n));
-        values = narrowed(values);
+        values = to_halves(values);
         const uint16_t h[4] = {uint16_t(values[0]), uint16_t(values[1]), uint16_t(values[2]),
                                uint16_t(values[3])};
         if (step == 1 && n == 4)
@@ -171,6 +179,17 @@ void store_f16(const StoredElements &elements, int64_t first, int64_t step, int6
                 std::memcpy(element_at<uint16_t>(elements, first + (i + j) * step), &h[j],
                             sizeof *h);
     }
+}
+
+void store_f16(const StoredElements &elements, int64_t first, int64_t step, int64_t count, int64_t,
+               const uint8_t *from) {
+    narrow_each(elements, first, step, count, from, narrowed);
+}
+
+void store_bf16(const StoredElements &elements, int64_t first, int64_t step, int64_t count, int64_t,
+                const uint8_t *from) {
+    narrow_each(elements, first, step, count, from,
+                [](Words32 bits) { return rounded_to_bf16(bits) >> 16; });
 }
 
 // ---- Sub-byte types ----
@@ -233,7 +252,8 @@ struct Functions {
 constexpr Functions kFunctions[] = {
     {HEWN_DATA_TYPE_UINT4, unpack, pack},          {HEWN_DATA_TYPE_INT4, unpack, pack},
     {HEWN_DATA_TYPE_UINT2, unpack, pack},          {HEWN_DATA_TYPE_INT2, unpack, pack},
-    {HEWN_DATA_TYPE_FLOAT16, load_f16, store_f16}, {HEWN_DATA_TYPE_INT32, load_i32, nullptr},
+    {HEWN_DATA_TYPE_FLOAT16, load_f16, store_f16}, {HEWN_DATA_TYPE_BFLOAT16, load_bf16, store_bf16},
+    {HEWN_DATA_TYPE_INT32, load_i32, nullptr},
 };
 constexpr bool has_all_conversions() {
     for (int i = 0; i < kConversionCount; i++)

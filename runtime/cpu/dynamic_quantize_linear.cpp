@@ -30,7 +30,8 @@ void raise(std::atomic<uint32_t> &most, uint32_t magnitude) {
 // Range.
 int call_range(BoxCall &context, halide_buffer_t *operands) {
     const CpuCall &call = static_cast<CpuCall &>(context);
-    const bool half = call.kernel.problem->inputs[0].type == HEWN_DATA_TYPE_FLOAT16;
+    const Problem &problem = *call.kernel.problem;
+    const bool half = kernel_type(*problem.info, problem.inputs[0]) == HEWN_DATA_TYPE_FLOAT16;
     uint32_t words[2];
     uint16_t halves[2];
     halide_dimension_t two = {0, 2, 1, 0};

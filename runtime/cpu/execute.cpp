@@ -61,7 +61,7 @@ bool locate(const CpuOperator &op, const hewn_buffer_binding *inputs,
 #define HEWN_TENSOR(...) +1
 #define HEWN_COUNT(...) (-1 __VA_ARGS__)
 #define HEWN_OPERATOR(name, kernels, type, dml_name, command, formula, onnx, in_place, wraps, \
-                      one_width, signature, tensors, levels) \
+                      one_width, as_f32, signature, tensors, levels) \
     if constexpr (is_built(#kernels)) { \
         if (op.problem.info->input_count == HEWN_COUNT tensors) \
             return locate<HEWN_COUNT tensors>(op, inputs, output, addresses); \

@@ -420,14 +420,15 @@ bool columns_pay(const Plan &plan, int32_t slices, bool repeating, bool settled,
            rows * run >= preparing * distinct;
 }
 
-// Chooses whether slices flush subnormal numbers. Only f32 inputs may be subnormal. Setting the
-// mode takes 1 % of the time that kFlushedElements elements take. That is too much for work that is
-// not worth a reciprocal.
+// Chooses whether slices flush subnormal numbers. Only f32 and bf16 inputs may be subnormal.
+// Setting the mode takes 1 % of the time that kFlushedElements elements take. That is too much for
+// work that is not worth a reciprocal.
 Subnormals choose_subnormals(const Problem &problem, int64_t elements,
                              int64_t reciprocal_elements) {
     constexpr int64_t kFlushedElements = 16384;
-    if (problem.inputs[0].type != HEWN_DATA_TYPE_FLOAT32 || elements < reciprocal_elements)
-        return Subnormals::Keep;
+    const hewn_data_type type = problem.inputs[0].type;
+    const bool may_be_subnormal = type == HEWN_DATA_TYPE_FLOAT32 || type == HEWN_DATA_TYPE_BFLOAT16;
+    if (!may_be_subnormal || elements < reciprocal_elements) return Subnormals::Keep;
     return elements >= kFlushedElements ? Subnormals::Flush : Subnormals::FlushOnceMet;
 }
 

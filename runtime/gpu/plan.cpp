@@ -30,14 +30,16 @@ constexpr OperatorInfo kConversionInfo = [] {
     return info;
 }();
 
-// The names of the pass kernels that convert f16 or i32 to contiguous f32 in scratch memory, and
-// back; null: there is none. Sub-byte types have "unpack" and "pack" instead.
+// The names of the pass kernels that convert f16, bf16 or i32 to contiguous f32 in scratch memory,
+// and back; null: there is none. Sub-byte types have "unpack" and "pack" instead.
 struct FloatKernels {
     hewn_data_type stored;
     const char *load_dense, *load_strided, *store_dense, *store_strided;
 };
 constexpr FloatKernels kFloatKernels[] = {
     {HEWN_DATA_TYPE_FLOAT16, "widen_dense", "widen_strided", "narrow_dense", "narrow_strided"},
+    {HEWN_DATA_TYPE_BFLOAT16, "widen_bf16_dense", "widen_bf16_strided", "narrow_bf16_dense",
+     "narrow_bf16_strided"},
     {HEWN_DATA_TYPE_INT32, nullptr, "converted_i32", nullptr, nullptr},
 };
 

@@ -20,13 +20,14 @@ struct Conversion {
     constexpr int in_a_byte() const { return shares_bytes() ? 8 / bits : 1; }
 };
 
-// Sub-byte types are always converted; f16 and i32 only where the kernel takes f32 instead.
+// Sub-byte types are always converted; the other types only where the kernel takes f32 instead.
 inline constexpr Conversion kConversions[] = {
     {HEWN_DATA_TYPE_UINT4, HEWN_DATA_TYPE_UINT8, 4, false},
     {HEWN_DATA_TYPE_INT4, HEWN_DATA_TYPE_INT8, 4, true},
     {HEWN_DATA_TYPE_UINT2, HEWN_DATA_TYPE_UINT8, 2, false},
     {HEWN_DATA_TYPE_INT2, HEWN_DATA_TYPE_INT8, 2, true},
     {HEWN_DATA_TYPE_FLOAT16, HEWN_DATA_TYPE_FLOAT32, 16, true},
+    {HEWN_DATA_TYPE_BFLOAT16, HEWN_DATA_TYPE_FLOAT32, 16, true},
     {HEWN_DATA_TYPE_INT32, HEWN_DATA_TYPE_FLOAT32, 32, true},
 };
 constexpr int kConversionCount = sizeof kConversions / sizeof kConversions[0];

@@ -24,7 +24,7 @@ constexpr uint32_t none = 0;
     static_assert(sizeof #word <= sizeof "bf16", "Problem::signature has no room");
 #define HEWN_LEVEL(name, word, number) static_assert(HEWN_FEATURE_LEVEL_##name == number);
 #include "types.inc"
-constexpr uint32_t kFloats = f32 | f16, kUnsigned = u64 | u32 | u16 | u8;
+constexpr uint32_t kFloats = f32 | f16 | bf16, kUnsigned = u64 | u32 | u16 | u8;
 // The middles of unsigned types, as bytes that a kernel reads.
 constexpr uint8_t kMiddleOfU8 = 128, kMiddleOfU4 = 8;
 
@@ -55,7 +55,7 @@ constexpr hewn_tensor_role data = HEWN_TENSOR_ROLE_DATA, scale = HEWN_TENSOR_ROL
     {#name, role, like, type_##integers, optional_from, one_element, blocks, middle, mixed},
 #define HEWN_LEVEL(level, least, most, ...) {level, least, most, {__VA_ARGS__}},
 #define HEWN_OPERATOR(name, kernels, type, dml_name, command, formula, onnx, in_place, wraps, \
-                      one_width, signature, tensors, levels) \
+                      one_width, as_f32, signature, tensors, levels) \
     constexpr TensorRule tensors_##name[] = {HEWN_UNPACK tensors}; \
     constexpr LevelRule levels_##name[] = {HEWN_UNPACK levels}; \
     constexpr int signature_##name[] = {HEWN_UNPACK signature};
@@ -107,7 +107,7 @@ constexpr size_t nth_attribute(hewn_operator_type type, uint32_t n) {
 // table's order after struct_size, and then the attributes, padded to an even number of words.
 #define HEWN_TENSOR(name, member, ...) offsetof(Desc, member),
 #define HEWN_OPERATOR(name, kernels, type, dml_name, command, formula, onnx, in_place, wraps, \
-                      one_width, signature, tensors, levels) \
+                      one_width, as_f32, signature, tensors, levels) \
     constexpr bool describes_##name() { \
         using Desc = hewn_##name##_desc; \
         size_t due = sizeof(void *); \
@@ -147,10 +147,10 @@ constexpr OperatorInfo with_lists(OperatorInfo info, const TensorRule (&tensors)
 
 constexpr OperatorInfo kOperators[] = {
 #define HEWN_OPERATOR(name, kernels, type, dml_name, command, formula, onnx, in_place, wraps, \
-                      one_width, ...) \
-    with_lists( \
-        {type, #name, #kernels, #dml_name, #command, formula, onnx, in_place, wraps, one_width}, \
-        tensors_##name, levels_##name, signature_##name),
+                      one_width, as_f32, ...) \
+    with_lists({type, #name, #kernels, #dml_name, #command, formula, onnx, in_place, wraps, \
+                one_width, as_f32}, \
+               tensors_##name, levels_##name, signature_##name),
 #include "operators.inc"
 };
 
@@ -202,7 +202,7 @@ public:
             for (int t = 0; t < tensor_count(info_); t++) HEWN_CHECK((this->*check)(t));
         }
         for (int d = 0; d < problem_.output.rank; d++) HEWN_CHECK(check_blocks_along(d));
-        if (precision_of(problem_)) widen_division();
+        convert_to_f32();
         set_signature();
         for (int t = info_.input_count; t < tensor_count(info_); t++) HEWN_CHECK(check_output(t));
         return HEWN_STATUS_OK;
@@ -301,14 +301,25 @@ private:
                     rule.names[value], word_of(rule.from), word_of(level_));
     }
 
-    // Has the input and the scale converted to f32. In a `precision` below f32 the runtime divides
-    // f32 numbers, and the kernel of f32 does the rest.
-    void widen_division() {
-        for (int t = 0; t < info_.input_count; t++) {
+    // Has floats converted to f32 if there are no kernels for their types: for types of `as_f32`,
+    // and for mixed types. In a `precision` below f32 the runtime divides f32 numbers, and the
+    // kernel of f32 does the rest; then integers to quantize are converted, too.
+    void convert_to_f32() {
+        const bool divides = precision_of(problem_);
+        bool converts = divides;
+        for (int t = 0; t < tensor_count(info_); t++)
+            converts |= is_mixed(t) || (1u << at(t).type & info_.as_f32);
+        for (int t = 0; converts && t < tensor_count(info_); t++) {
             const hewn_data_type type = at(t).type;
-            if (info_.tensors[t].role == zero_point) continue;
-            if (type != type_f32) at(t).conversion = conversion_of(type);
+            const bool quantized = divides && info_.tensors[t].role == data;
+            if (type != type_f32 && (quantized || (1u << type & kFloats)))
+                at(t).conversion = conversion_of(type);
         }
+    }
+    // Whether the tensor has another type than the rules without `mixed` say.
+    bool is_mixed(int t) {
+        const TensorRule &rule = info_.tensors[t];
+        return rule.like >= 0 && at(t).type != type_like(rule, at(rule.like).type);
     }
 
     // An absent tensor is read as one value that is repeated to the first tensor's sizes. The value
@@ -391,25 +402,21 @@ private:
         const TensorRule &rule = info_.tensors[t];
         if (rule.like < 0) return HEWN_STATUS_OK;
         const hewn_data_type due = type_like(rule, at(rule.like).type);
-        if (at(t).type == due) return HEWN_STATUS_OK;
-        if (rule.mixed && (1u << at(t).type & kFloats) && (1u << due & kFloats)) return mix(t, due);
+        if (!is_mixed(t)) return HEWN_STATUS_OK;
+        const uint32_t floats = types_of(info_, info_.levels[0], t) & kFloats;
+        if (rule.mixed && (1u << at(t).type & floats) && (1u << due & floats))
+            return level_ >= HEWN_FEATURE_LEVEL_HEWN ? HEWN_STATUS_OK : needs_mixing(t, due);
         return failed(t)("data type is %s, must be %s: %s's%s%s%s", type_name(at(t).type),
                          type_name(due), info_.tensors[rule.like].name, rule.integers ? ", " : "",
                          rule.integers ? type_name(rule.integers) : "",
                          rule.integers ? " for integers" : "");
     }
 
-    // If the two float types differ, the kernel takes the wider one, and f16 is converted.
-    hewn_status mix(int t, hewn_data_type due) {
-        if (level_ < HEWN_FEATURE_LEVEL_HEWN) {
-            char what[64];
-            snprintf(what, sizeof what, "%s where %s is expected", type_name(at(t).type),
-                     type_name(due));
-            return needs(t, what, HEWN_FEATURE_LEVEL_HEWN);
-        }
-        for (Tensor *each : {&at(t), &at(info_.tensors[t].like)})
-            if (each->type == type_f16) each->conversion = conversion_of(type_f16);
-        return HEWN_STATUS_OK;
+    hewn_status needs_mixing(int t, hewn_data_type due) {
+        char what[64];
+        snprintf(what, sizeof what, "%s where %s is expected", type_name(at(t).type),
+                 type_name(due));
+        return needs(t, what, HEWN_FEATURE_LEVEL_HEWN);
     }
 
     hewn_status check_sizes(int t) {
@@ -532,9 +539,9 @@ hewn_data_type kernel_type(const OperatorInfo &info, const Tensor &tensor) {
 // Kernels take bf16 as bits, in unsigned integers.
 halide_type_t halide_type(hewn_data_type type) {
     const uint32_t bit = 1u << type;
-    return halide_type_t(bit & kFloats              ? halide_type_float
-                         : bit & (kUnsigned | bf16) ? halide_type_uint
-                                                    : halide_type_int,
+    return halide_type_t(bit & (kUnsigned | bf16) ? halide_type_uint
+                         : bit & kFloats          ? halide_type_float
+                                                  : halide_type_int,
                          uint8_t(type_bytes(type) * 8));
 }
 

@@ -17,7 +17,7 @@ namespace hewn {
 #define HEWN_TENSOR(...) +1
 #define HEWN_COUNT(...) (0 __VA_ARGS__)
 #define HEWN_OPERATOR(name, kernels, type, dml_name, command, formula, onnx, in_place, wraps, \
-                      one_width, signature, tensors, levels) \
+                      one_width, as_f32, signature, tensors, levels) \
     HEWN_COUNT tensors,
 constexpr int kTensorCounts[] = {
 #include "operators.inc"
@@ -67,7 +67,8 @@ struct TensorRule {
     bool blocks;
     // If it is absent, it is not 0 but, for an unsigned type, the middle of the type's range.
     bool middle;
-    // From hewn's own level on, it may have another float type than the tensor `like`.
+    // From hewn's own level on, it may have another float type than the tensor `like`: one that
+    // it may have itself.
     bool mixed;
 };
 
@@ -92,6 +93,8 @@ struct OperatorInfo {
     // that wraps has the same bits.
     bool unsigned_as_signed;
     bool one_width;  // all types of a signature have one width
+    // The floats that have no kernels of their own, a bit for each: they are converted to f32.
+    uint32_t as_f32;
     int input_count, output_count;
     int level_count, signature_count;
     const TensorRule *tensors;  // in DirectML's order: the inputs, then the outputs

@@ -74,11 +74,11 @@ bool type_fits(hewn_operator_type op, const Types &types, size_t i, hewn_feature
     if (types[i] == 0) return info.optional;
     if (info.like < 0) return info.types >> types[i] & 1;
     const hewn_data_type like = types[size_t(info.like)],
-                         due = info.like_integers && like != F32 && like != F16 ? info.like_integers
-                                                                                : like;
-    const auto is_float = [](hewn_data_type type) { return type == F32 || type == F16; };
-    return types[i] == due || (facts(op).tensors[i].mixed && level >= HEWN_FEATURE_LEVEL_HEWN &&
-                               is_float(types[i]) && is_float(due));
+                         due =
+                             info.like_integers && !is_float_type(like) ? info.like_integers : like;
+    return types[i] == due ||
+           (facts(op).tensors[i].mixed && level >= HEWN_FEATURE_LEVEL_HEWN &&
+            is_float_type(types[i]) && is_float_type(due) && info.types >> types[i] & 1);
 }
 
 // Whether an operator accepts `types` of `rank` dimensions at `level`. A rank of 0 counts as 1.

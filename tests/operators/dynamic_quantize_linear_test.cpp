@@ -67,12 +67,20 @@ std::string describe(const Dynamic &problem) {
 
 class DynamicTest : public VariantTest {
 protected:
-    // Whether the input is f16. Only a GPU's variant takes that too, and widens it.
-    bool halves = false;
+    // The input's type: the variant's own, unless this says another one, which is converted.
+    hewn_data_type converted = HEWN_DATA_TYPE_UNKNOWN;
 
     DataTypes types() const {
         const DataTypes all = GetParam().types();
-        return {halves ? hewn_data_type(HEWN_DATA_TYPE_FLOAT16) : all[0], all[1]};
+        return {converted ? converted : all[0], all[1]};
+    }
+    // The types of inputs that the variant computes, the ones that are converted last.
+    DataTypes input_types() const {
+        DataTypes all = {GetParam().types()[0]};
+        if (all[0] != HEWN_DATA_TYPE_FLOAT32) return all;
+        if (on_gpu()) all.push_back(HEWN_DATA_TYPE_FLOAT16);
+        all.push_back(HEWN_DATA_TYPE_BFLOAT16);
+        return all;
     }
     bool on_gpu() const { return GetParam().device() != HEWN_DEVICE_CPU; }
     testing::AssertionResult check_here(Dynamic &problem, int32_t max_threads = 1,
@@ -85,7 +93,7 @@ protected:
 TEST_P(DynamicTest, RandomLayouts) {
     Random random = this->random();
     for (int i = 0; i < 400; i++) {
-        halves = on_gpu() && i % 2;
+        converted = random.pick(input_types());
         Problem layouts = random_problem(HEWN_OPERATOR_QUANTIZE_LINEAR,
                                          {types()[0], types()[0], types()[1], types()[1]}, random,
                                          random.one_in(4) ? 20000 : 600);
@@ -160,23 +168,34 @@ TEST_P(DynamicTest, SpecialRanges) {
     }
 }
 
-// All numbers of f16 up to an extreme, also as f32. Each of them is divided by the scale.
-TEST_P(DynamicTest, AllHalves) {
-    halves = on_gpu();
-    Dynamic problem(types(), 1 << 16);
-    for (const uint16_t largest :
-         {0x0001, 0x03ff, 0x0400, 0x3c00, 0x57f8, 0x6a00, 0x7bff, 0x7c00}) {
-        for (const uint16_t sign : {0, 0x8000}) {
-            for (int64_t i = 0; i < 1 << 16; i++) {
-                const uint16_t magnitude = uint16_t(i & 0x7fff), bits = uint16_t(i);
-                const bool counts = magnitude <= largest || magnitude > 0x7c00;
-                // Numbers of one sign all count, those of the other sign only if they are less than
-                // a tenth.
-                const bool small = magnitude + 0x0d00 <= largest;
-                const bool kept = counts && ((bits & 0x8000) == sign || small);
-                set_float(problem.input, i, to_f32(f16{kept ? bits : uint16_t(0)}));
+// All numbers of a 16-bit float up to an extreme, f16's also as f32. Each of them is divided by the
+// scale.
+TEST_P(DynamicTest, AllOf16Bits) {
+    for (const hewn_data_type type : input_types()) {
+        converted = type;
+        const bool is_bf16 = type == HEWN_DATA_TYPE_BFLOAT16;
+        const int fraction_bits = is_bf16 ? 7 : 10, infinity = is_bf16 ? 0x7f80 : 0x7c00,
+                  one = is_bf16 ? 0x3f80 : 0x3c00;
+        const auto value_of = [&](int bits) {
+            return is_bf16 ? to_f32(bf16{uint16_t(bits)}) : to_f32(f16{uint16_t(bits)});
+        };
+        Dynamic problem(types(), 1 << 16);
+        for (const int largest :
+             {1, (1 << fraction_bits) - 1, 1 << fraction_bits, one, one + (27 << fraction_bits) / 4,
+              infinity - 4 * (1 << fraction_bits), infinity - 1, infinity}) {
+            for (const int sign : {0, 0x8000}) {
+                for (int bits = 0; bits < 1 << 16; bits++) {
+                    const int magnitude = bits & 0x7fff;
+                    const bool counts = magnitude <= largest || magnitude > infinity;
+                    // Numbers of one sign all count, those of the other sign only if they are less
+                    // than a tenth.
+                    const bool small = magnitude + (13 << fraction_bits) / 4 <= largest;
+                    const bool kept = counts && ((bits & 0x8000) == sign || small);
+                    set_float(problem.input, bits, value_of(kept ? bits : 0));
+                }
+                ASSERT_TRUE(check_here(problem))
+                    << type_name(type) << " " << largest << ", sign " << sign;
             }
-            ASSERT_TRUE(check_here(problem)) << largest << ", sign " << sign;
         }
     }
 }
@@ -330,8 +349,9 @@ TEST_F(DynamicErrors, Descriptions) {
     const hewn_status invalid = HEWN_STATUS_INVALID_ARGUMENT, unsupported = HEWN_STATUS_UNSUPPORTED;
     refused({{f32, {4}}, {u8, {4}}, {f32, {1}}, {u8, {1}}}, unsupported,
             ": needs feature level 4.0, compiled at 3.1", HEWN_FEATURE_LEVEL_3_1);
-    refused({{i32, {4}}, {u8, {4}}, {f32, {1}}, {u8, {1}}}, unsupported,
-            " InputTensor: INT32 is not supported; feature level hewn has FLOAT32, FLOAT16");
+    refused(
+        {{i32, {4}}, {u8, {4}}, {f32, {1}}, {u8, {1}}}, unsupported,
+        " InputTensor: INT32 is not supported; feature level hewn has FLOAT32, FLOAT16, BFLOAT16");
     refused({{f32, {4}}, {u4, {4}}, {f32, {1}}, {u4, {1}}}, unsupported,
             " OutputTensor: UINT4 is not supported; feature level hewn has UINT8, INT8");
     refused({{f16, {4}}, {u8, {4}}, {f16, {1}}, {u8, {1}}}, unsupported,

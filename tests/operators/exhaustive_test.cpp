@@ -142,12 +142,23 @@ private:
     }
 };
 
-// A runner for each variant that runs here.
-std::vector<Runner> runners(const std::string &operator_name, const std::string &signature,
-                            int64_t n, int64_t block = 0) {
+// The signature of the kernels that compute these types: f32 stands for a float without kernels.
+std::string signature_of_kernels(const std::string &operator_name, std::string types) {
+    for (const hewn_data_type type : facts(operator_name).as_f32) {
+        const std::string name = type_name(type);
+        if (const size_t at = types.find(name); at != std::string::npos)
+            types.replace(at, name.size(), "f32");
+    }
+    return types;
+}
+
+// A runner for each variant that runs here. `types` are a signature's words.
+std::vector<Runner> runners(const std::string &operator_name, const std::string &types, int64_t n,
+                            int64_t block = 0) {
     std::vector<Runner> result;
-    for (const std::string &variant : runnable_variants(operator_name, signature))
-        result.emplace_back(operator_name, signature, variant, n, block);
+    for (const std::string &variant :
+         runnable_variants(operator_name, signature_of_kernels(operator_name, types)))
+        result.emplace_back(operator_name, types, variant, n, block);
     return result;
 }
 
@@ -281,17 +292,17 @@ TEST(ExhaustiveQuantizeF32, MantissasThatFailByReciprocal) {
                    [](int64_t i) { return uint32_t(i / 8 << 16) + 0xfff8 + uint32_t(i % 8); });
 }
 
-template<class Q>
-void all_f16(const std::string &signature) {
-    const std::vector<Runner> all = runners("quantize_linear", signature, 65536);
-    if (all.empty())
-        GTEST_SKIP() << "quantize_linear_" << signature << ": no variant of it runs here";
-    std::vector<f16> x(65536), scales = special_f16();
+// All inputs of a 16-bit float, with many scales.
+template<class X, class Q>
+void all_of_16_bits(const std::string &types) {
+    const std::vector<Runner> all = runners("quantize_linear", types, 65536);
+    if (all.empty()) GTEST_SKIP() << "quantize_linear of " << types << ": no variant runs here";
+    std::vector<X> x(65536), scales = special_values<X>();
     for (size_t i = 0; i < x.size(); i++) x[i] = {uint16_t(i)};
-    Random random("ExhaustiveQuantizeF16." + signature);
+    Random random("ExhaustiveQuantize." + types);
     while (scales.size() < size_t(EMULATED ? 40 : 600))
-        scales.push_back(random.one_in(3) ? f16{uint16_t(random.bits())}
-                                          : reference::to_f16(random_ordinary_scale(
+        scales.push_back(random.one_in(3) ? X{uint16_t(random.bits())}
+                                          : reference::from_f32<X>(random_ordinary_scale(
                                                 random, int(random.integer(-8, 8)))));
     std::vector<Q> zero_points;
     for (size_t i = 0; i < scales.size(); i++) zero_points.push_back(Q(random.bits()));
@@ -302,12 +313,19 @@ void all_f16(const std::string &signature) {
     EXPECT_FALSE(failure) << failure.text();
 }
 
-TEST(ExhaustiveQuantizeF16, U8) { all_f16<uint8_t>("f16_u8"); }
-TEST(ExhaustiveQuantizeF16, I8) { all_f16<int8_t>("f16_i8"); }
-TEST(ExhaustiveQuantizeF16, U16) { all_f16<uint16_t>("f16_u16"); }
-TEST(ExhaustiveQuantizeF16, I32) { all_f16<int32_t>("f16_i32"); }
-TEST(ExhaustiveQuantizeF16, U32) { all_f16<uint32_t>("f16_u32"); }
-TEST(ExhaustiveQuantizeF16, I16) { all_f16<int16_t>("f16_i16"); }
+TEST(ExhaustiveQuantizeF16, U8) { all_of_16_bits<f16, uint8_t>("f16_u8"); }
+TEST(ExhaustiveQuantizeF16, I8) { all_of_16_bits<f16, int8_t>("f16_i8"); }
+TEST(ExhaustiveQuantizeF16, U16) { all_of_16_bits<f16, uint16_t>("f16_u16"); }
+TEST(ExhaustiveQuantizeF16, I32) { all_of_16_bits<f16, int32_t>("f16_i32"); }
+TEST(ExhaustiveQuantizeF16, U32) { all_of_16_bits<f16, uint32_t>("f16_u32"); }
+TEST(ExhaustiveQuantizeF16, I16) { all_of_16_bits<f16, int16_t>("f16_i16"); }
+
+TEST(ExhaustiveQuantizeBf16, U8) { all_of_16_bits<bf16, uint8_t>("bf16_u8"); }
+TEST(ExhaustiveQuantizeBf16, I8) { all_of_16_bits<bf16, int8_t>("bf16_i8"); }
+TEST(ExhaustiveQuantizeBf16, U16) { all_of_16_bits<bf16, uint16_t>("bf16_u16"); }
+TEST(ExhaustiveQuantizeBf16, I16) { all_of_16_bits<bf16, int16_t>("bf16_i16"); }
+TEST(ExhaustiveQuantizeBf16, U32) { all_of_16_bits<bf16, uint32_t>("bf16_u32"); }
+TEST(ExhaustiveQuantizeBf16, I32) { all_of_16_bits<bf16, int32_t>("bf16_i32"); }
 
 // All ties of a 16-bit output, and their neighbours up to 2 ulp. Quotients from -65535.5 to 65535.5
 // cover every zero point.
@@ -344,14 +362,13 @@ TEST(ExhaustiveQuantizeF32, I16Ties) { all_ties<int16_t>("f32_i16"); }
 
 // All inputs of an 8- or 16-bit type, for many pairs of a scale and a zero point.
 template<class X, class S>
-void all_integers(const std::string &signature) {
+void all_integers(const std::string &types) {
     constexpr size_t N = size_t(1) << (8 * sizeof(X));
-    const std::vector<Runner> all = runners("dequantize_linear", signature, N);
-    if (all.empty())
-        GTEST_SKIP() << "dequantize_linear_" << signature << ": no variant of it runs here";
+    const std::vector<Runner> all = runners("dequantize_linear", types, N);
+    if (all.empty()) GTEST_SKIP() << "dequantize_linear of " << types << ": no variant runs here";
     std::vector<X> x(N);
     for (size_t i = 0; i < N; i++) x[i] = X(i);
-    Random random("ExhaustiveDequantize." + signature);
+    Random random("ExhaustiveDequantize." + types);
     std::vector<S> scales = special_values<S>();
     for (int i = 0; i < 40; i++)
         scales.push_back(
@@ -387,18 +404,22 @@ void all_integers(const std::string &signature) {
 TEST(ExhaustiveDequantize, I8) {
     all_integers<int8_t, float>("i8_f32");
     all_integers<int8_t, f16>("i8_f16");
+    all_integers<int8_t, bf16>("i8_bf16");
 }
 TEST(ExhaustiveDequantize, U8) {
     all_integers<uint8_t, float>("u8_f32");
     all_integers<uint8_t, f16>("u8_f16");
+    all_integers<uint8_t, bf16>("u8_bf16");
 }
 TEST(ExhaustiveDequantize, I16) {
     all_integers<int16_t, float>("i16_f32");
     all_integers<int16_t, f16>("i16_f16");
+    all_integers<int16_t, bf16>("i16_bf16");
 }
 TEST(ExhaustiveDequantize, U16) {
     all_integers<uint16_t, float>("u16_f32");
     all_integers<uint16_t, f16>("u16_f16");
+    all_integers<uint16_t, bf16>("u16_bf16");
 }
 
 // ---- Types of 4 and 2 bits ----------------------------------------------------------------------

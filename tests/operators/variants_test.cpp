@@ -34,19 +34,27 @@ int64_t reciprocal_elements(const Variant &variant) {
     return plan_knobs().at(variant.name).at("reciprocal_elements");
 }
 
-// The types with which the variant is given tensors of f16 next to tensors of f32.
-std::vector<DataTypes> mixed_types(const Variant &variant) {
+// The types with which a variant of f32 is given floats that are converted: mixed ones, and those
+// that have no kernels of their own.
+std::vector<DataTypes> converted_types(const Variant &variant) {
     std::vector<DataTypes> all;
     const OperatorFacts &op = facts(variant.op());
     for (size_t t = 0; t < op.tensors.size(); t++) {
         if (!op.tensors[t].mixed) continue;
         const size_t like = size_t(op.tensors[t].like);
-        for (const size_t narrow : {t, like}) {
-            DataTypes types = variant.types();
-            if (types[t] != HEWN_DATA_TYPE_FLOAT32 || types[narrow] != HEWN_DATA_TYPE_FLOAT32)
-                continue;
-            types[narrow] = HEWN_DATA_TYPE_FLOAT16;
-            all.push_back(types);
+        DataTypes types = variant.types(), floats;
+        if (types[t] != HEWN_DATA_TYPE_FLOAT32) continue;
+        for (const hewn_data_type type : op.tensors[like].newest)
+            if (is_float_type(type)) floats.push_back(type);
+        const DataTypes of_like = is_float_type(types[like]) ? floats : DataTypes{types[like]};
+        for (const hewn_data_type own : floats) {
+            for (const hewn_data_type other : of_like) {
+                const bool as_f32 = std::count(op.as_f32.begin(), op.as_f32.end(), own),
+                           due = own == (is_float_type(other) ? other : HEWN_DATA_TYPE_FLOAT32);
+                types[t] = own;
+                types[like] = other;
+                if (as_f32 || !due) all.push_back(types);
+            }
         }
     }
     return all;
@@ -403,11 +411,11 @@ TEST_P(VariantTest, OperatorsOfTheKernel) {
     if (operators == 0) GTEST_SKIP() << "none";
 }
 
-// Floats of two types. The kernel takes the wider one.
-TEST_P(VariantTest, MixedTypes) {
+// Floats of two types, and floats that have no kernels. The kernel takes f32.
+TEST_P(VariantTest, ConvertedFloats) {
     const Variant &variant = GetParam();
     Random random = this->random();
-    for (const DataTypes &types : mixed_types(variant)) {
+    for (const DataTypes &types : converted_types(variant)) {
         for (int i = 0, n = EMULATED ? 20 : 80; i < n; i++) {
             Problem problem =
                 random_problem(variant.op(), types, random, random.one_in(16) ? 50000 : 3000);
@@ -437,9 +445,10 @@ std::vector<DataTypes> types_of_quotients(const Variant &variant) {
         variant.types()[0] != HEWN_DATA_TYPE_FLOAT32)
         return all;
     for (const DataTypes &types : variant.all_types()) {
-        for (const hewn_data_type x :
-             {HEWN_DATA_TYPE_FLOAT32, HEWN_DATA_TYPE_FLOAT16, HEWN_DATA_TYPE_INT32})
-            for (const hewn_data_type scale : {HEWN_DATA_TYPE_FLOAT32, HEWN_DATA_TYPE_FLOAT16})
+        for (const hewn_data_type x : {HEWN_DATA_TYPE_FLOAT32, HEWN_DATA_TYPE_FLOAT16,
+                                       HEWN_DATA_TYPE_BFLOAT16, HEWN_DATA_TYPE_INT32})
+            for (const hewn_data_type scale :
+                 {HEWN_DATA_TYPE_FLOAT32, HEWN_DATA_TYPE_FLOAT16, HEWN_DATA_TYPE_BFLOAT16})
                 all.push_back({x, scale, types[2], types[3]});
     }
     return all;
@@ -454,6 +463,13 @@ void fill_beside_ties(Tensor &tensor, Random &random, int exponent) {
                        bits = uint32_t(exponent + random.integer(-9, 9) + 127) << 23 | tie;
         const float value = reference::from_bits(bits + uint32_t(random.integer(-1, 1)));
         set_float(tensor, i, random.one_in(2) ? value : -value);
+    });
+}
+
+// Fills a tensor of a 16-bit float with all of its numbers.
+void fill_with_all(Tensor &tensor) {
+    with_type<f16, bf16>(tensor.type, [&](auto tag) {
+        fill(tensor, [&](int64_t i) { tensor.set(i, decltype(tag){uint16_t(i)}); });
     });
 }
 
@@ -482,24 +498,23 @@ TEST_P(VariantTest, PrecisionOfLayouts) {
     }
 }
 
-// All f16, and f32 next to ties of the type that they are rounded to. The scales are rounded too.
+// All numbers of 16-bit floats, and f32 next to ties of the type that they are rounded to. The
+// scales are rounded too.
 TEST_P(VariantTest, PrecisionOfValues) {
     const Variant &variant = GetParam();
     const std::vector<DataTypes> all_types = types_of_quotients(variant);
     if (all_types.empty()) GTEST_SKIP() << "does not divide f32";
     Random random = this->random();
     for (const DataTypes &types : all_types) {
-        const bool half = types[0] == HEWN_DATA_TYPE_FLOAT16;
-        if (types[0] == HEWN_DATA_TYPE_INT32 || (!half && types[1] != types[0])) continue;
+        const bool wide = types[0] == HEWN_DATA_TYPE_FLOAT32;
+        if (types[0] == HEWN_DATA_TYPE_INT32 || (wide && types[1] != types[0])) continue;
         const int first = int(random.integer(0, 1));
         for (int i = 0, n = EMULATED ? 1 : 6; i < n; i++) {
             Problem problem =
                 make_problem(variant.op(), types, {1 << 16}, per_tensor(variant.op()), random);
             const int exponent = int(random.integer(-9, 9));
-            if (half)
-                fill(*problem.inputs[0],
-                     [&](int64_t x) { problem.inputs[0]->set(x, f16{uint16_t(x)}); });
-            else fill_beside_ties(*problem.inputs[0], random, exponent);
+            if (wide) fill_beside_ties(*problem.inputs[0], random, exponent);
+            else fill_with_all(*problem.inputs[0]);
             fill_beside_ties(*problem.inputs[1], random, i == 0 ? -20 : exponent - 3);
             fill_random(*problem.inputs[2], random);
             problem.attributes = {PRECISIONS[(i + first) % 2]};
@@ -508,33 +523,45 @@ TEST_P(VariantTest, PrecisionOfValues) {
     }
 }
 
-// Every f16 as a scale of f32 outputs, and products that tie or nearly tie between two f16.
-TEST_P(VariantTest, MixedRounding) {
+// Every number of a 16-bit float as a scale of f32 outputs, and products that tie, or nearly tie,
+// between two numbers of the type.
+TEST_P(VariantTest, ConvertedRounding) {
     const Variant &variant = GetParam();
     if (variant.signature != "i32_f32")
         GTEST_SKIP() << "DEQUANTIZE_LINEAR of i32 has products of any 24 bits";
     Random random = this->random();
-    const std::vector<DataTypes> mixed = mixed_types(variant);
-    ASSERT_EQ(mixed.size(), 2u);
-    Problem scales = make_problem(variant.op(), mixed[1], {1 << 16},
-                                  {Layout::scalar, Layout::dense, Layout::scalar}, random);
-    scales.inputs[0]->set(0, int32_t(1));
-    scales.inputs[2]->set(0, int32_t(0));
-    for (int bits = 0; bits < 1 << 16; bits++) scales.inputs[1]->set(bits, f16{uint16_t(bits)});
-    ASSERT_TRUE(check(scales, variant.name));
+    // A float type, its significant bits, and the exponents of products.
+    struct Case {
+        hewn_data_type type;
+        int bits, least, most;
+    };
+    for (const Case &c :
+         {Case{HEWN_DATA_TYPE_FLOAT16, 11, -27, 17}, Case{HEWN_DATA_TYPE_BFLOAT16, 8, -126, 127}}) {
+        DataTypes types = variant.types();
+        types[1] = c.type;
+        Problem scales = make_problem(variant.op(), types, {1 << 16},
+                                      {Layout::scalar, Layout::dense, Layout::scalar}, random);
+        scales.inputs[0]->set(0, int32_t(1));
+        scales.inputs[2]->set(0, int32_t(0));
+        fill_with_all(*scales.inputs[1]);
+        ASSERT_TRUE(check(scales, variant.name));
 
-    std::vector<int32_t> x;
-    for (int32_t upper = 1 << 10; upper < 1 << 11; upper++) {
-        for (const int32_t lower : {0, 1, 0xfff, 0x1000, 0x1001, 0x1fff})
-            x.push_back((upper << 13 | lower) * (random.one_in(2) ? 1 : -1));
-    }
-    Problem products = make_problem(variant.op(), mixed[0], {int64_t(x.size())},
-                                    {Layout::dense, Layout::scalar, Layout::scalar}, random);
-    fill(*products.inputs[0], [&](int64_t i) { products.inputs[0]->set(i, x[size_t(i)]); });
-    products.inputs[2]->set(0, int32_t(0));
-    for (int exponent = -27 - 23; exponent <= 17 - 23; exponent++) {
-        products.inputs[1]->set(0, std::ldexp(1.0f, exponent));
-        ASSERT_TRUE(check(products, variant.name)) << exponent;
+        std::vector<int32_t> x;
+        const int32_t tie = 1 << (23 - c.bits);
+        for (int32_t upper = 1 << (c.bits - 1); upper < 1 << c.bits; upper++) {
+            for (const int32_t lower : {0, 1, tie - 1, tie, tie + 1, 2 * tie - 1})
+                x.push_back((upper << (24 - c.bits) | lower) * (random.one_in(2) ? 1 : -1));
+        }
+        types = variant.types();
+        types[3] = c.type;
+        Problem products = make_problem(variant.op(), types, {int64_t(x.size())},
+                                        {Layout::dense, Layout::scalar, Layout::scalar}, random);
+        fill(*products.inputs[0], [&](int64_t i) { products.inputs[0]->set(i, x[size_t(i)]); });
+        products.inputs[2]->set(0, int32_t(0));
+        for (int exponent = c.least - 23; exponent <= c.most - 23; exponent++) {
+            products.inputs[1]->set(0, std::ldexp(1.0f, exponent));
+            ASSERT_TRUE(check(products, variant.name)) << exponent;
+        }
     }
 }
 

@@ -21,6 +21,17 @@ SOURCE_DIR = str(pathlib.Path(__file__).resolve().parents[2])
 F32, F16 = np.float32, np.float16
 
 
+def to_bf16(values):
+    """f32 numbers, rounded to bf16. NumPy does not have that type: a file has it as two bytes without
+    a type, the upper half of an f32. NaN must have a bit in that half."""
+    bits = np.asarray(values, F32).view(np.uint32)
+    return np.asarray(bits + 0x7fff + (bits >> 16 & 1) >> 16, "<u2").view("V2")
+
+
+def from_bf16(elements):
+    return np.asarray(elements.view("<u2").astype(np.uint32) << 16).view(F32)
+
+
 def quantize(x, scale, zero_point, dtype):
     with np.errstate(all="ignore"):
         q = x.astype(F32) / np.asarray(scale).astype(F32)
@@ -192,7 +203,7 @@ class CliTest(unittest.TestCase):
         self.assertEqual(got.dtype, expected.dtype, context)
         self.assertEqual(got.shape, expected.shape, context)
         bits = {2: np.uint16,
-                4: np.uint32}.get(got.dtype.itemsize) if got.dtype.kind == "f" else got.dtype
+                4: np.uint32}.get(got.dtype.itemsize) if got.dtype.kind in "fV" else got.dtype
         equal = (np.ascontiguousarray(got).reshape(-1).view(bits)
                  == np.ascontiguousarray(expected).reshape(-1).view(bits))
         if got.dtype.kind == "f":

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Tests of `hewn dequantize`."""
 
+import itertools
+
 import cli
 import numpy as np
-from cli import F16, F32, CliTest, dequantize, sample
+from cli import F16, F32, CliTest, dequantize, from_bf16, sample, to_bf16
 
 
 class DequantizeTest(CliTest):
@@ -37,6 +39,26 @@ class DequantizeTest(CliTest):
                                           "f16"), np.array([scale]).astype(F16), str(scale))
         self.assert_same(self.compute("dequantize", one, "--scale", 1, "--zero-point=+3"),
                          np.array([-2], F32))
+
+    def test_bf16(self):
+        """The product is rounded to f32 and then to bf16, and a number to bf16 at once."""
+        x, zero = sample(self.rng, (5, 67), "u1"), 7
+        q, third = self.save("x.npy", x), 1 / F32(3)
+        stores = {"bf16": to_bf16, "f32": F32, "f16": F16}
+        for of_scale, kind in itertools.product(stores, stores):
+            s = stores[of_scale](third)
+            product = dequantize(x, from_bf16(s) if of_scale == "bf16" else F32(s), zero)
+            arguments = ["dequantize", q, "--scale", self.save("s.npy", s), "--zero-point", zero]
+            due = stores[kind](product)
+            self.assert_same(self.compute(*arguments, "--type", kind), due, f"{of_scale} {kind}")
+            if kind == of_scale:
+                self.assert_same(self.compute(*arguments), due, of_scale)
+        one = self.save("one.npy", np.ones(1, "i4"))
+        for number, due in (("1.003906250000909", 0x3f81), ("1.00390625", 0x3f80)):
+            got = self.compute("dequantize", one, "--scale", number, "--type", "bf16")
+            self.assertEqual(got.view("<u2").tolist(), [due], number)
+        self.refuse("dequantize", q, "--scale", 1, "--type", "bf16", "--feature-level", "6.4",
+                    says="BFLOAT16 needs feature level hewn", code=1)
 
     def test_per_axis(self):
         x = sample(self.rng, (3, 4, 5), "i1")

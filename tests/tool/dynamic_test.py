@@ -9,7 +9,7 @@ import unittest
 
 import cli
 import numpy as np
-from cli import F32, HANG, CliTest, quantize
+from cli import F32, HANG, CliTest, from_bf16, quantize, to_bf16
 
 
 class DynamicTest(CliTest):
@@ -35,6 +35,17 @@ class DynamicTest(CliTest):
             line = re.fullmatch(r".*; OutputScaleTensor (\S+); OutputZeroPointTensor (\S+)\n",
                                 result.stdout)
             self.assertEqual((F32(line[1]), int(line[2])), (scale, zero))
+
+    def test_bf16(self):
+        x = to_bf16(self.rng.standard_normal((6, 35)) * 3 + 1)
+        result = self.compute("dynamic", self.save("x.npy", x), "--scale", self.path("s.npy"),
+                              "--zero-point", self.path("z.npy"))
+        y, scale, zero = self.dynamic(from_bf16(x), np.uint8)
+        self.assert_same(result, y)
+        self.assert_same(np.load(self.path("s.npy")), np.asarray(scale))
+        self.assert_same(np.load(self.path("z.npy")), np.asarray(zero))
+        self.refuse("dynamic", self.path("x.npy"), "--feature-level", "6.4",
+                    says="BFLOAT16 needs feature level hewn", code=1)
 
     def test_default_type(self):
         x = self.save("x.npy", np.linspace(-1, 2, 7, dtype=F32))

@@ -6,7 +6,7 @@ import re
 
 import cli
 import numpy as np
-from cli import F16, F32, CliTest, dequantize, make_png, quantize, read_png, sample
+from cli import F16, F32, CliTest, dequantize, from_bf16, make_png, quantize, read_png, sample, to_bf16
 
 
 class QuantizeTest(CliTest):
@@ -25,6 +25,33 @@ class QuantizeTest(CliTest):
                                    self.save("s.npy", scale), "--zero-point",
                                    self.save("z.npy", dtype(zero)), "--type", name)
                 self.assert_same(got, expected, f"{kind} {name} from files")
+
+    def test_bf16(self):
+        """As the input, the scale or both. A number becomes the input's type."""
+        x, scale, zero = sample(self.rng, (7, 33), "f4"), F32(0.37), np.uint8(9)
+        stores = {"bf16": to_bf16, "f32": F32, "f16": F16}
+        values = {"bf16": from_bf16, "f32": F32, "f16": F32}
+        for of_x, of_scale in [("bf16", "bf16"), ("bf16", "f32"), ("bf16", "f16"), ("f32", "bf16"),
+                               ("f16", "bf16")]:
+            a, s = stores[of_x](x), stores[of_scale](scale)
+            arguments = ["quantize", self.save("x.npy", a), "--scale", self.save("s.npy", s),
+                         "--zero-point", 9, "--type", "u8"]
+            due = quantize(values[of_x](a), values[of_scale](s), zero, np.uint8)
+            self.assert_same(self.compute(*arguments), due, f"{of_x} {of_scale}")
+            self.refuse(*arguments, "--feature-level", "6.4", says="needs feature level hewn", code=1)
+        rounded = from_bf16(to_bf16(x))
+        for number, of_scale in (("0.37", from_bf16(to_bf16(scale))),
+                                 # By way of f32, it would become 1.
+                                 ("1.003906250000909", F32(1 + 2**-7))):
+            for precision in ("f32", "bf16"):
+                quotient = rounded / of_scale
+                if precision == "bf16":
+                    quotient = from_bf16(to_bf16(quotient))
+                got = self.compute("quantize", self.save("x.npy", to_bf16(x)), "--scale", number,
+                                   "--precision", precision, "--type", "i8")
+                self.assert_same(got, quantize(quotient, F32(1), 0, np.int8), f"{number} {precision}")
+        self.refuse("dml-quantize", self.path("x.npy"), "--scale", 1, "--type", "u8",
+                    says="BFLOAT16 is not supported; feature level hewn has FLOAT32, FLOAT16", code=1)
 
     def test_special_values(self):
         x = np.array([np.nan, np.inf, -np.inf, -0.0, 0.5, 1.5, 2.5, -0.5, 3e38, 1e-45, 127.5,

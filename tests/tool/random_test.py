@@ -98,35 +98,45 @@ class Case:
         self.outputs[name] = array
         return [option, name]
 
-    def data(self, kind, shape=None):
-        values = cli.sample(self.rng, self.shape if shape is None else shape, DTYPES[kind])
-        if values.dtype.kind == "f" and values.size and self.chance.random() < 0.3:
+    def data(self, kind, special=True):
+        """Random values that have the type. NumPy does not have bf16: its values are f32."""
+        values = cli.sample(self.rng, self.shape, DTYPES.get(kind, F32))
+        if special and values.dtype.kind == "f" and values.size and self.chance.random() < 0.3:
             values.reshape(-1)[self.rng.integers(values.size)] = self.chance.choice(
                 [np.nan, np.inf, -np.inf, -0.0, 1e-7])
-        return values
+        return np.asarray(rounded_to(kind, values.astype(float))) if kind == "bf16" else values
 
-    def parameter(self, make, option):
+    def save_as(self, kind, values):
+        return self.save(cli.to_bf16(values) if kind == "bf16" else values)
+
+    def parameter(self, make, option, kind=""):
         """A scale or zero point. Returns its words on the command line, and its values so that they
-        broadcast over the data. `make` makes an array of a given shape."""
+        broadcast over the data. `make` makes an array of a given shape, whose type `kind` is."""
         shape, form = self.shape, self.chance.choice(["number", "one", "broadcast", "axis"])
         if form == "axis" and shape and 0 not in shape and self.axis is not None:
             length = shape[self.axis]
             along = make((-(-length // self.block),))
             size = [1] * len(shape)
             size[self.axis] = length
-            return [option, self.save(along)], np.repeat(along, self.block)[:length].reshape(size)
+            return [option, self.save_as(kind, along)], np.repeat(along, self.block)[:length].reshape(size)
         if form == "broadcast" and shape and self.axis is None:
             sizes = tuple(size if self.chance.random() < 0.5 else 1 for size in shape)
             values = make(sizes[self.chance.randint(0, len(sizes) - 1):])
-            return [option, self.save(values)], values
+            return [option, self.save_as(kind, values)], values
         values = make(())
         if form == "number":
             return [f"{option}={values.item()!r}"], values
-        return [option, self.save(values.reshape((1,) * self.chance.randint(0, 1)))], values
+        return [option, self.save_as(kind, values.reshape((1,) * self.chance.randint(0, 1)))], values
 
-    def scale(self, dtype=F32):
-        return lambda shape: np.asarray(2.0 ** self.rng.integers(-6, 6, shape)
-                                        * self.rng.integers(1, 9, shape) / 7).astype(dtype)
+    def scale(self, kind="f32"):
+        def make(shape):
+            exact = np.asarray(2.0 ** self.rng.integers(-6, 6, shape)
+                               * self.rng.integers(1, 9, shape) / 7)
+            return np.asarray(rounded_to(kind, exact) if kind == "bf16" else exact.astype(DTYPES[kind]))
+        return make
+
+    def scale_like(self, kind):
+        return self.parameter(self.scale(kind), "--scale", kind)
 
     def zero(self, kind, most=None):
         least, most = most or (np.iinfo(DTYPES[kind]).min, np.iinfo(DTYPES[kind]).max)
@@ -160,16 +170,18 @@ class Case:
         return ["add", self.save(a), self.save(b), *self.output(a + b)]
 
     def quantize(self):
+        kind_of_x = "f32"  # also where a picture is read
         if self.chance.random() < 0.2:
             name, x = self.picture()
         else:
-            x = self.data(self.chance.choice(["f32", "f16", "i32"]))
-            name = self.save(x)
+            kind_of_x = self.chance.choice(["f32", "f16", "bf16", "i32"])
+            x = self.data(kind_of_x)
+            name = self.save_as(kind_of_x, x)
         kind = self.chance.choice(["u8", "i8", "u16", "i16", "u32", "i32", *PACKED])
         stored = kind if kind in DTYPES else kind[0] + "8"
         limits = PACKED.get(kind) or (np.iinfo(DTYPES[kind]).min, np.iinfo(DTYPES[kind]).max)
         words = ["quantize", name, "--type", kind, *self.choose_axis()]
-        scale_words, scale = self.parameter(self.scale(F16 if x.dtype == F16 else F32), "--scale")
+        scale_words, scale = self.scale_like("f32" if kind_of_x == "i32" else kind_of_x)
         zero_words, zero = [], 0
         if self.chance.random() < 0.6:
             zero_words, zero = self.parameter(self.zero(stored, limits), "--zero-point")
@@ -185,12 +197,12 @@ class Case:
                 *self.output(result.astype(np.int64).astype(DTYPES[stored]))]
 
     def directml_quantize(self):
-        x, kind = self.data(self.chance.choice(["f32", "f16"])), self.chance.choice(
-            ["u8", "i8", "u4", "i4"])
+        kind_of_x = self.chance.choice(["f32", "f16"])
+        x, kind = self.data(kind_of_x), self.chance.choice(["u8", "i8", "u4", "i4"])
         stored, limits = kind[0] + "8", PACKED.get(kind) or (
             (0, 255) if kind == "u8" else (-128, 127))
         words = ["dml-quantize", self.save(x), "--type", kind, *self.choose_axis(True)]
-        scale_words, scale = self.parameter(self.scale(x.dtype), "--scale")
+        scale_words, scale = self.scale_like(kind_of_x)
         zero_words, zero = [], (limits[1] + 1) // 2 if kind[0] == "u" else 0
         if self.chance.random() < 0.6:
             zero_words, zero = self.parameter(self.zero(stored, limits), "--zero-point")
@@ -204,14 +216,13 @@ class Case:
         x = self.zero(stored, limits)(self.shape)
         bits = [f"--bits={kind[1]}"] if kind in PACKED else []
         words = ["dml-dequantize", self.save(x), *bits, *self.choose_axis(True)]
-        dtype = self.chance.choice([F32, F16])
-        scale_words, scale = self.parameter(self.scale(dtype), "--scale")
+        kind_of_scale = self.chance.choice(["f32", "f16"])
+        scale_words, scale = self.scale_like(kind_of_scale)
         zero_words, zero = [], {"u8": 128, "u4": 8}.get(kind, 0)
         if self.chance.random() < 0.6:
             zero_words, zero = self.parameter(self.zero(stored, limits), "--zero-point")
         result = cli.dequantize(x, scale, zero)
-        return [*words, *scale_words, *zero_words, "--type", "f16" if dtype == F16 else "f32",
-                *self.output(result)]
+        return [*words, *scale_words, *zero_words, "--type", kind_of_scale, *self.output(result)]
 
     def dequantize(self):
         kind = self.chance.choice(["u8", "i8", "u16", "i16", "u32", "i32", *PACKED])
@@ -219,13 +230,13 @@ class Case:
         x = self.zero(stored, limits)(self.shape)
         bits = [f"--bits={kind[1]}"] if kind in PACKED else []
         words = ["dequantize", self.save(x), *bits, *self.choose_axis()]
-        dtype = self.chance.choice([F32, F16])
-        scale_words, scale = self.parameter(self.scale(dtype), "--scale")
+        kind = self.chance.choice(["f32", "f16", "bf16"])
+        scale_words, scale = self.scale_like(kind)
         zero_words, zero = [], 0
         if self.chance.random() < 0.6:
             zero_words, zero = self.parameter(self.zero(stored, limits), "--zero-point")
         result = cli.dequantize(x, scale, zero)
-        kind = "f16" if dtype == F16 else "f32"
+        result = cli.to_bf16(result) if kind == "bf16" else result
         return [*words, *scale_words, *zero_words, "--type", kind, *self.output(result)]
 
     def quantized_pair(self):
@@ -244,7 +255,8 @@ class Case:
         return [*words, "--type", kind, *self.output(result)]
 
     def dynamic(self):
-        x = np.asarray(self.rng.normal(0, 50, self.shape)).astype(self.chance.choice([F32, F16]))
+        kind_of_x = self.chance.choice(["f32", "f16", "bf16"])
+        x = self.data(kind_of_x, special=False)
         kind = self.chance.choice(["u8", "i8"])
         limits = np.iinfo(DTYPES[kind])
         wide = x.astype(F32)
@@ -252,7 +264,7 @@ class Case:
         scale = F32(1) if high == low else (high - low) / F32(255)
         zero = np.rint(np.clip(F32(limits.min) - low / scale, limits.min, limits.max))
         result = clamped(wide / scale, np.float64(zero), limits.min, limits.max)
-        words = ["dynamic", self.save(x), "--type", kind]
+        words = ["dynamic", self.save_as(kind_of_x, x), "--type", kind]
         words += self.output(result.astype(DTYPES[kind]))
         if self.chance.random() < 0.5:
             words += self.output(scale, "--output-scale")
@@ -300,7 +312,7 @@ def contents(folder):
 def same(got, wanted):
     if got.dtype != wanted.dtype or got.shape != wanted.shape:
         return False
-    bits = {2: np.uint16, 4: np.uint32}[got.itemsize] if got.dtype.kind == "f" else got.dtype
+    bits = {2: np.uint16, 4: np.uint32}[got.itemsize] if got.dtype.kind in "fV" else got.dtype
     left, right = (np.ascontiguousarray(a).view(bits).reshape(-1) if a.ndim else
                    a.reshape(1).view(bits) for a in (got, wanted))
     equal = left == right

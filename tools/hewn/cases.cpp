@@ -427,7 +427,8 @@ std::string outside_tables(const OperatorInfo &op, const Headers &headers) {
         const TensorInfo &like = op.tensors[size_t(tensor.like)];
         const Header &other = headers.at(like.name);
         const DataType due = type_like(tensor, *other.type);
-        const bool mixes = mixes_floats(op) && is_float(*header.type) && is_float(due);
+        const bool mixes = mixes_floats(op) && allows(tensor, *header.type) &&
+                           is_float(*header.type) && is_float(due);
         if (*header.type != due && !mixes)
             return what + header.dtype + " with " + like.name + " of " + other.dtype;
     }

@@ -103,9 +103,10 @@ bool has_negative_scale(const Case &test, int64_t i) {
                 block = scale.desc.block_sizes.value_or(Sizes(index.size(), 1));
     int64_t offset = 0;
     for (size_t d = 0; d < index.size(); d++) offset += index[d] / block[d] * strides[d];
-    return scale.array.type == DataType::FLOAT32
-               ? scale.array.as<float>()[offset] < 0
-               : double_from_f16(scale.array.as<uint16_t>()[offset]) < 0;
+    if (scale.array.type == DataType::FLOAT32) return scale.array.as<float>()[offset] < 0;
+    const uint16_t bits = scale.array.as<uint16_t>()[offset];
+    return (scale.array.type == DataType::BFLOAT16 ? double_from_bf16(bits)
+                                                   : double_from_f16(bits)) < 0;
 }
 
 // What is wrong with the first output. Empty: nothing. Adds to `negative_zeros` the elements of

@@ -54,17 +54,22 @@ struct Kernels {
     const char *of;
     // Whether any of its tensors has this property.
     bool middle, mixed;
+    // The floats that the kernels of f32 compute, a bit for each.
+    uint32_t as_f32;
 };
 const Kernels &kernels_of(const OperatorInfo &op) {
     constexpr int MIDDLE = 1, MIXED = 2;
+    [[maybe_unused]] constexpr uint32_t none = 0;
+#define HEWN_TYPE(word, name, number, bits) [[maybe_unused]] constexpr uint32_t word = 1u << number;
+#include "types.inc"
     static constexpr Kernels all[] = {
 #define HEWN_UNPACK(...) __VA_ARGS__
 #define HEWN_TENSOR(name, member, role, like, integers, optional_from, one, blocks, middle, mixed) \
     | (middle ? MIDDLE : 0) | (mixed ? MIXED : 0)
 #define HEWN_OPERATOR(name, kernels, type, directml, command, formula, onnx, in_place, wraps, \
-                      one_width, signature, tensors, ...) \
+                      one_width, as_f32, signature, tensors, ...) \
     {type, #kernels, ((0 HEWN_UNPACK tensors) & MIDDLE) != 0, \
-     ((0 HEWN_UNPACK tensors) & MIXED) != 0},
+     ((0 HEWN_UNPACK tensors) & MIXED) != 0, as_f32},
 #include "operators.inc"
 #undef HEWN_UNPACK
     };
@@ -89,13 +94,16 @@ bool asks_for_any(const Attributes &attributes) {
 std::string kernel_name(const OperatorInfo &op, const std::vector<DataType> &types,
                         const Attributes &attributes) {
     std::string name = kernels_name(op);
-    const auto has = [&](DataType type) {
-        return std::count(types.begin(), types.end(), type) > 0;
-    };
     // With QUANTIZE_LINEAR's `precision`, the runtime computes the quotient, and the kernel gets it
-    // as f32.
-    const bool divided = asks_for_any(attributes),
-               widens = divided || (has(DataType::FLOAT32) && has(DataType::FLOAT16));
+    // as f32. The kernels of f32 also compute mixed floats and those of `as_f32`.
+    const bool divided = asks_for_any(attributes);
+    bool widens = divided;
+    for (size_t i = 0; i < op.tensors.size(); i++) {
+        const TensorInfo &tensor = op.tensors[i];
+        const bool mixed = mixes_floats(op) && tensor.like >= 0 && is_float(types.at(i)) &&
+                           types.at(i) != type_like(tensor, types.at(size_t(tensor.like)));
+        widens |= mixed || kernels_of(op).as_f32 >> uint32_t(types.at(i)) & 1;
+    }
     for (size_t i = 0; i < op.tensors.size(); i++) {
         if (!op.tensors[i].in_signature) continue;
         const bool widened = (widens && is_float(types.at(i))) ||

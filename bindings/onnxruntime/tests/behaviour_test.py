@@ -5,6 +5,7 @@ REFUSED_THREADS is the library built from refused_threads.cpp. OLD is a folder w
 that is too old for the provider."""
 
 import concurrent.futures
+import itertools
 import os
 import pathlib
 import subprocess
@@ -369,11 +370,14 @@ class Graphs(unittest.TestCase):
                 self.assertEqual(y.tolist(), (np.rint(due) + 3).tolist(), precision)
 
     def test_the_default_precision_is_the_scales_type(self):
-        """This holds from opset 23 on. Tried with every f16 between 0.01 and 100, and with scales
-        of f16 and f32."""
-        x = np.arange(0x211f, 0x5640, dtype=np.uint16).view(np.float16)
-        for x_type, scale_type in ((np.float16,) * 2, (F32, np.float16), (np.float16, F32)):
-            scale = np.asarray(0.1, scale_type)
+        """This holds from opset 23 on. Tried with every f16 and bf16 between 0.01 and 100, and with
+        scales of all floats."""
+        halves = np.arange(0x211f, 0x5640, dtype=np.uint16).view(np.float16)
+        numbers = np.arange(0x3c24, 0x42c8, dtype=np.uint16).view(common.BF16)
+        all_x = np.concatenate([halves.astype(F32), numbers.astype(F32)])
+        floats = [np.dtype(F32), np.dtype(np.float16), common.BF16]
+        for x_type, scale_type in itertools.product(floats, floats):
+            x, scale = all_x.astype(x_type), np.asarray(0.1, scale_type)
             for opset in (21, 23, 24, 25):
                 if opset == 21 and x_type != scale_type:
                     continue
@@ -389,8 +393,25 @@ class Graphs(unittest.TestCase):
                 dtype = F32 if opset == 21 else scale_type
                 quotient = x.astype(dtype) / scale.astype(dtype)
                 due = np.clip(np.rint(quotient.astype(F32)) + F32(3), 0, 255).astype(np.uint8)
-                y = session.run(None, {"x": x.astype(x_type)})[0]
+                y = common.run(session, {"x": x})[0]
                 self.assertTrue(common.equal(y, due), (opset, x_type, scale_type))
+
+    def test_dequantized_to_bfloat16(self):
+        """By a scale of bfloat16 from opset 19 on, or by output_dtype from opset 23 on."""
+        x = np.arange(256, dtype=np.uint8)
+        for scale_type, opset, given in ((common.BF16, 19, {}), (common.BF16, 21, {}),
+                                         (F32, 23, {"output_dtype": TensorProto.BFLOAT16}),
+                                         (np.float16, 23, {"output_dtype": TensorProto.BFLOAT16}),
+                                         (common.BF16, 23, {"output_dtype": TensorProto.FLOAT})):
+            scale = np.asarray(0.1, scale_type)
+            output = np.dtype(F32) if given.get("output_dtype") == TensorProto.FLOAT else common.BF16
+            node = helper.make_node("DequantizeLinear", ["x", "s", "z"], ["y"], **given)
+            constants = {"s": scale, "z": np.asarray(3, np.uint8)}
+            model = common.model([node], [("x", np.uint8, ["n"])], [("y", output, ["n"])], constants,
+                                 opset)
+            due = ((x.astype(F32) - F32(3)) * scale.astype(F32)).astype(output)
+            y = common.run(common.alone(model), {"x": x})[0]
+            self.assertTrue(common.equal(y, due), (scale_type, opset, given))
 
     def linear(self, op, **given):
         """Sessions of QuantizeLinear or DequantizeLinear on hewn and on the CPU provider, and the

@@ -1,18 +1,22 @@
 """Helpers for the tests of the execution provider: models of a few nodes, sessions, and which nodes
 hewn has in a session."""
 
+import ctypes
+import math
 import warnings
 
+import ml_dtypes
 import numpy as np
 import onnx
 import onnxruntime as ort
 import onnxruntime_ep_hewn as hewn
-from onnx import helper
+from onnx import TensorProto, helper
 
 warnings.simplefilter("ignore")
 Level = ort.GraphOptimizationLevel
 VERSION = tuple(int(n) for n in ort.__version__.split(".")[:2])
 MICROSOFT = "com.microsoft"
+BF16 = np.dtype(ml_dtypes.bfloat16)
 
 
 def typed(name, dtype, shape):
@@ -67,6 +71,30 @@ def alone(a_model, **given):
     return on_hewn(a_model, options, **{"claim": "all", **given})
 
 
+def run(session, feeds):
+    """The session's outputs. ONNX Runtime neither takes nor gives NumPy's arrays of bfloat16, so
+    these pass as its own tensors, of which it gives the address."""
+    types = [value.type for value in (*session.get_inputs(), *session.get_outputs())]
+    if "tensor(bfloat16)" not in types:
+        return session.run(None, feeds)
+
+    def tensor(array):
+        if array.dtype != BF16:
+            return ort.OrtValue.ortvalue_from_numpy(array)
+        bits = array.view(np.uint16)
+        return ort.OrtValue.ortvalue_from_numpy_with_onnx_type(bits, TensorProto.BFLOAT16)
+
+    def array(tensor):
+        if tensor.data_type() != "tensor(bfloat16)":
+            return tensor.numpy()
+        count = math.prod(tensor.shape())
+        bits = (ctypes.c_uint16 * count).from_address(tensor.data_ptr()) if count else []
+        return np.array(bits, np.uint16).view(BF16).reshape(tensor.shape())
+
+    tensors = session.run_with_ort_values(None, {name: tensor(a) for name, a in feeds.items()})
+    return [array(tensor) for tensor in tensors]
+
+
 def taken(session):
     """The operators of the nodes that hewn has: a list for each part of the model that runs as a
     whole."""
@@ -81,9 +109,13 @@ def taken_nodes(session):
     return [op for part in taken(session) for op in part]
 
 
+def is_float(dtype):
+    return dtype.kind == "f" or dtype == BF16
+
+
 def equal(a, b):
     return (
         a.dtype == b.dtype
         and a.shape == b.shape
-        and np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
+        and np.array_equal(a, b, equal_nan=is_float(a.dtype))
     )

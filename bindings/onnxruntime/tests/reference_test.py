@@ -38,9 +38,9 @@ from random_test import (
 QUANTIZE, DEQUANTIZE = "QuantizeLinear", "DequantizeLinear"
 NAMES = ("Add", QUANTIZE, DEQUANTIZE, DYNAMIC)
 OLDEST = {"Add": 7, QUANTIZE: 10, DEQUANTIZE: 10, DYNAMIC: 11}  # the oldest that hewn claims
-BF16 = np.dtype(ml_dtypes.bfloat16)
+BF16 = common.BF16
 PACKED = [np.dtype(getattr(ml_dtypes, name)) for name in ("uint4", "int4", "uint2", "int2")]
-HEWNS = [np.dtype(t) for t in "f4 f2 u1 i1 u2 i2 u4 i4 u8 i8".split()] + PACKED
+HEWNS = [np.dtype(t) for t in "f4 f2 u1 i1 u2 i2 u4 i4 u8 i8".split()] + [BF16] + PACKED
 PRECISIONS = {TensorProto.FLOAT: F32, TensorProto.FLOAT16: F16, TensorProto.BFLOAT16: BF16}
 
 
@@ -153,7 +153,7 @@ class Random:
         if x.size and self.chance(0.3):
             special = [np.inf, -np.inf, 0.0, -0.0, 1e-7, 65504, -65504]
             special += [np.nan] if self.chance(0.3) else []
-            special += [3e9, -3e38] if dtype == F32 else []
+            special += [3e9, -3e38] if dtype in (F32, BF16) else []
             where = self.rng.integers(0, x.size, 3)
             x.reshape(-1)[where] = self.rng.choice(special, 3).astype(dtype)
         return x
@@ -329,7 +329,7 @@ def draw_group(random, opset_limit):
     by_name = {s.name: s for s, last in ALL if s.since_version <= opset <= last}
     shape = random_shape(random.rng, 3)
     ints = [np.dtype(t) for t in "u1 i1 u1 i1 u2 i2".split()][:6 if opset >= 21 else 4]
-    floats = [F32, F32, F32, F16] if opset >= 19 else [F32]
+    floats = [F32, F32, F32, F16, BF16] if opset >= 19 else [F32]
     nodes, arrays, types = [], {}, {}
 
     def linear(prefix, x_type, scale_type, zero_types):
@@ -350,7 +350,7 @@ def draw_group(random, opset_limit):
         return draw_group(random, opset_limit)
     nodes.append(Node(random.one_of(("Add", "Add", "Mul")), ["ay", "by"], ["m"]))
     types["m"] = a
-    scale_type = a if opset < 23 or random.chance(0.7) else random.one_of((F32, F16))
+    scale_type = a if opset < 23 or random.chance(0.7) else random.one_of((F32, F16, BF16))
     linear("q", a, scale_type, ints)
     del arrays["qx"]
     nodes[-1].inputs[0] = "m"
@@ -438,7 +438,7 @@ def linear_due(node, opset, x, scale, zero_point, output):
 
 def middle_due(op, a, b):
     """A sum or product. Floats are rounded once, integers wrap."""
-    wide = F32 if a.dtype == F16 else a.dtype
+    wide = F32 if a.dtype in (F16, BF16) else a.dtype
     a, b, dtype = a.astype(wide), b.astype(wide), a.dtype
     return np.asarray(a + b if op == "Add" else a * b).astype(dtype)
 
@@ -482,7 +482,8 @@ def quantize_by_reference(node, x, scale, zero_point, output):
     determines that. Below opset 23, where ONNX's text has no precision, it also divides in the
     operands' type."""
     given = node.attributes.get("precision", 0)
-    precision = PRECISIONS[given] if given else np.result_type(x.dtype, scale.dtype)
+    of_quotient = (np.ones(1, x.dtype) / np.ones(1, scale.dtype)).dtype
+    precision = PRECISIONS[given] if given else of_quotient
     y = quantize_due(node, x, scale, zero_point, output, precision)
     return y, is_held(quotient(node, x, scale, precision))
 
@@ -498,7 +499,7 @@ def is_held(q):
 
 def run(session, feeds):
     try:
-        return session().run(None, feeds)
+        return common.run(session(), feeds)
     except Exception as error:  # ONNX Runtime has many
         return error
 
@@ -516,7 +517,7 @@ def same(a, b):
     """Whether two arrays have the same bits. Any NaN is like another."""
     if a.dtype != b.dtype or a.shape != b.shape:
         return False
-    if a.dtype.kind != "f":
+    if not common.is_float(a.dtype):
         return np.array_equal(a, b)
     bits = f"u{a.dtype.itemsize}"
     return bool(np.all((a.view(bits) == b.view(bits)) | (np.isnan(a) & np.isnan(b))))
@@ -535,6 +536,8 @@ class Judge:
         types = [a.dtype for a in model.arrays.values()] + list(model.types.values())
         if not all(t in HEWNS for t in types):
             return self.not_hewns("a type")
+        if any(n.op == "Mul" and model.types[n.outputs[0]] == BF16 for n in model.nodes):
+            return self.not_hewns("Mul of bfloat16")
         if any(n.op == QUANTIZE and (why := self.is_not_hewns(n)) for n in model.nodes):
             return self.not_hewns(why)
         wrong = self.refused()

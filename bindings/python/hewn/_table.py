@@ -39,7 +39,7 @@ class Operator(NamedTuple):
     roles: tuple[str, ...]
     optional: tuple[bool, ...]
     like: tuple[tuple[int, str], ...]  # the tensor whose type it has, -1: none; for integers' this
-    mixed: tuple[bool, ...]  # whether it may be the other one of float32 and float16
+    mixed: tuple[bool, ...]  # whether it may be another float than that tensor
     signature: tuple[int, ...]  # the tensors whose types name a kernel
     keywords: tuple[str, ...]
     attributes: tuple[str, ...]

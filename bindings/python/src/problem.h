@@ -17,8 +17,7 @@ constexpr size_t MAX_TENSORS = 12;
 struct Row {
     hewn::OperatorInfo info;
     std::vector<std::string> names;
-    // Whether a tensor may be float16 although the tensor that it is like is float32, or vice
-    // versa.
+    // Whether a tensor may be another float than the tensor that it is like.
     std::vector<bool> mixed;
     size_t first_output = 0;
 

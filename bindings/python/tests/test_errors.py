@@ -43,17 +43,17 @@ REFUSED = [
     # Types.
     (
         quantize(X.astype("f8")),
-        "x: is float64; the operator takes float32, float16, int32; use x.astype(np.float32)",
+        "x: is float64; the operator takes float32, float16, int32, bfloat16; use x.astype(np.float32)",
     ),
     (quantize(X.astype("c8")), "x: hewn has no type complex64"),
     (quantize(X > 0), "x: hewn has no type bool8"),
     (
         quantize(scale=np.ones((), "f8")),
-        "scale: is float64; the operator takes float32, float16; use scale.astype(np.float32)",
+        "scale: is float64; the operator takes float32, float16, bfloat16; use scale.astype(np.float32)",
     ),
     (
         lambda: hewn.dequantize_linear(Q, np.ones(3), axis=1),
-        "scale: is float64; the operator takes float32, float16; use scale.astype(np.float32)",
+        "scale: is float64; the operator takes float32, float16, bfloat16; use scale.astype(np.float32)",
     ),
     (quantize(scale=np.ones(3, "i8"), axis=1), "scale: is int64; the operator takes float32, floa"),
     (lambda: hewn.quantized_linear_add(Q, np.ones(1), *ONE[2:]), "use a_scale.astype(np.float32)"),

@@ -4,6 +4,7 @@ that have DLPack."""
 import hewn
 import numpy as np
 import pytest
+from hewn._verify import reference, same_bits
 
 X = np.linspace(-3, 3, 24, dtype=np.float32).reshape(2, 3, 4)
 
@@ -78,11 +79,66 @@ def test_bfloat16_of_numpy(bfloat16):
         hewn.add(a, 1e39)
     with pytest.raises(hewn.Error, match="b: data type is BFLOAT16, must be FLOAT32"):
         hewn.add(X, b)
-    with pytest.raises(hewn.Error, match="x: is bfloat16; the operator takes"):
-        hewn.quantize_linear(a, 0.1)
     a.flags.writeable = False
     with pytest.raises(hewn.Error, match="out: is read-only"):
         hewn.add(b, b, out=a)
+
+
+def test_bfloat16_is_quantized(bfloat16):
+    """In its own memory, with scales of other floats too. A number gets the input's type."""
+    x = np.zeros((*X.shape, 2), bfloat16)[..., 1]
+    x[...] = X
+    scales = np.array([0.1, 0.03, 7], bfloat16)
+    wide = scales.astype("f4")[:, None]
+    for of_x, of_scale in ((bfloat16, bfloat16), (bfloat16, "f4"), (bfloat16, "f2"), ("f4", bfloat16),
+                           ("f2", bfloat16)):
+        given, scale = x.astype(of_x) if of_x != bfloat16 else x, scales.astype(of_scale)
+        got = hewn.quantize_linear(given, scale, 3, axis=1)
+        expected = reference("quantize_linear", [given, scale[:, None], np.uint8(3)])
+        np.testing.assert_array_equal(got, expected)
+    numbers = hewn.quantize_linear(x, scales.astype(float).tolist(), 3, axis=1)
+    np.testing.assert_array_equal(numbers, reference("quantize_linear", [x, wide, np.uint8(3)]))
+    # By way of float32, the scale would be 1.
+    above = 1 + 2**-8 + 2**-40
+    many = np.array([200], bfloat16)
+    assert hewn.quantize_linear(many, above) == np.rint(200 / (1 + 2**-7))
+    with pytest.raises(hewn.Error, match="scale: 1e-41 becomes 0 in bfloat16"):
+        hewn.quantize_linear(x, 1e-41)
+    rounded = hewn.quantize_linear(x, scales, 3, axis=1, precision="bfloat16")
+    quotients = (x.astype("f4") / wide).astype(bfloat16).astype("f4")
+    np.testing.assert_array_equal(
+        rounded, reference("quantize_linear", [quotients, np.float32(1), np.uint8(3)]))
+    for got, due in zip(hewn.dynamic_quantize_linear(x),
+                        reference("dynamic_quantize_linear", [x, "uint8"])):
+        np.testing.assert_array_equal(got, due)
+    with pytest.raises(hewn.Error, match="x: is bfloat16; the operator takes float32, float16; use"):
+        hewn.quantize(x, 0.1)
+
+
+def test_dequantized_to_bfloat16(bfloat16):
+    """The product is rounded to float32, and then to bfloat16."""
+    x, zero_point = np.arange(24, dtype=np.uint8).reshape(2, 3, 4), np.uint8(3)
+    third = np.float32(1 / 3)
+
+    def check(got, scale, dtype):
+        due = reference("dequantize_linear", [x, scale, zero_point, dtype])
+        assert got.dtype == due.dtype
+        assert same_bits(got, due).all()
+
+    for scale in (third, np.float16(third), bfloat16(third)):
+        scale = np.asarray(scale)
+        check(hewn.dequantize_linear(x, scale, 3), scale, scale.dtype)
+        for dtype in (bfloat16, "float32", "float16"):
+            check(hewn.dequantize_linear(x, scale, 3, dtype=dtype), scale, dtype)
+    wide = np.zeros((*x.shape, 2), bfloat16)
+    out = wide[..., 1]
+    assert hewn.dequantize_linear(x, third, 3, out=out) is out
+    check(np.ascontiguousarray(out), third, bfloat16)
+    assert not wide[..., 0].any()
+    # A number becomes bfloat16 if the result does.
+    check(hewn.dequantize_linear(x, 1 / 3, 3, dtype="bfloat16"), bfloat16(third), bfloat16)
+    with pytest.raises(hewn.Error, match="dtype: is bfloat16; the output is float32, as scale"):
+        hewn.dequantize(x, third, dtype="bfloat16")
 
 
 NARROW = {"int4": (-8, 7), "uint4": (0, 15), "int2": (-2, 1), "uint2": (0, 3)}
@@ -215,11 +271,25 @@ def test_bfloat16_of_torch(torch, bfloat16):
     out = torch.empty_like(a)
     assert hewn.add(a, b, out=out) is out
     assert torch.equal(out, a + b)
+    scale, zero_point = torch.tensor(0.07).bfloat16(), torch.tensor(3, dtype=torch.int8)
+    q = hewn.quantize_linear(a, scale, zero_point)
+    assert q.dtype == torch.int8
+    np.testing.assert_array_equal(
+        q.numpy(), hewn.quantize_linear(a.float().numpy(), scale.float().numpy(), zero_point.numpy()))
+    back = hewn.dequantize_linear(q, scale, zero_point)
+    assert back.dtype == torch.bfloat16
+    assert torch.equal(back, ((q.float() - 3) * scale.float()).bfloat16())
+    assert hewn.dequantize_linear(q, scale, zero_point, out=out) is out
+    assert torch.equal(out, back)
+    assert hewn.dequantize_linear(q, 0.07, zero_point, dtype=torch.bfloat16).equal(back)
+    wide = a.float().numpy()
+    for got, due in zip(hewn.dynamic_quantize_linear(a), hewn.dynamic_quantize_linear(wide)):
+        np.testing.assert_array_equal(got.numpy(), due)
 
 
 def test_torch_refused(torch):
     for bad, words in (
-        (torch.zeros(3).bfloat16(), "x: is bfloat16; the operator takes"),
+        (torch.zeros(3).double(), "x: is float64; the operator takes"),
         (torch.zeros(3, requires_grad=True), "detach"),
     ):
         with pytest.raises(hewn.Error, match=words):

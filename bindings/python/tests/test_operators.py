@@ -1,6 +1,7 @@
 """Compares every operator's bits with NumPy's: types, layouts, axes, blocks, outputs."""
 
 import functools
+import itertools
 
 import hewn
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import given, settings, strategies as st
 from hypothesis.extra import numpy as hnp
 
 SIGNATURES = sorted({(v.operator, v.signature) for v in hewn.variants()})
+FLOATS = ["float32", "float16", "bfloat16"]
 WORDS = {dtype: word for word, dtype in TYPES.items()}
 
 
@@ -178,8 +180,15 @@ def test_a_list_that_changes_while_it_is_read(x):
     assert scales == []
 
 
-@pytest.mark.parametrize("given, asked", [("float32", "float16"), ("float16", "float32")])
-def test_the_other_float(given, asked):
+@pytest.fixture
+def floats():
+    """The types float32, float16 and bfloat16. NumPy knows the last one from ml_dtypes."""
+    pytest.importorskip("ml_dtypes")
+
+
+@pytest.mark.usefixtures("floats")
+@pytest.mark.parametrize("given, asked", [*itertools.permutations(FLOATS, 2)])
+def test_another_float(given, asked):
     """The result is computed in float32, and rounded once."""
     needs("dequantize_linear", "uint8", "float32")
     x = values(np.random.default_rng(5), (3, 8, 10), "uint8")
@@ -201,8 +210,9 @@ def test_the_other_float(given, asked):
           reference("dequantize_linear", [x, number, np.uint8(3)]))  # fmt: skip
 
 
-@pytest.mark.parametrize("given, other", [("float32", "float16"), ("float16", "float32")])
-def test_a_scale_of_the_other_float(x, given, other):
+@pytest.mark.usefixtures("floats")
+@pytest.mark.parametrize("given, other", [*itertools.permutations(FLOATS, 2)])
+def test_a_scale_of_another_float(x, given, other):
     needs("quantize_linear", "float32", "uint8")
     x, scales = x.astype(given), np.array([0.1, 0.03, 7], other)
     wide = scales.astype("f4")[:, None, None]

@@ -20,6 +20,7 @@ NARROW = {"int4": (-8, 7), "uint4": (0, 15), "int2": (-2, 1), "uint2": (0, 3)}
 SIGNATURES = sorted({(v.operator, v.signature) for v in hewn.variants() if v.device == "cpu"})
 if len(SIGNATURES) < 30:
     pytest.skip("a build of few kernels, where most calls are refused", allow_module_level=True)
+FLOATS = ["float32", "float16", "bfloat16"]
 SPECIAL = [0.0, -0.0, 0.5, -1.5, 6e-8, 65504, 3e38, np.inf, -np.inf, np.nan]
 
 
@@ -127,13 +128,13 @@ def parameters(draw, random, shape, types, whole):
             each.append(None)
             continue
         array = values(random, own, name)
-        if name.startswith("float"):
+        if name in FLOATS:
             array = np.asarray(np.abs(array))
         each.append(np.broadcast_to(array[index] if own else array, shape))
         given_.append(draw(exported(array)))
-        finite = not name.startswith("float") or (np.isfinite(array) & (array != 0)).all()
+        finite = name not in FLOATS or (np.isfinite(array) & (array != 0)).all()
         if finite and array.size and draw(st.booleans()):
-            given_[-1] = array.astype(float if name.startswith("float") else object).tolist()
+            given_[-1] = array.astype(float if name in FLOATS else object).tolist()
     return given_, each, keywords
 
 
@@ -157,6 +158,7 @@ def calls(draw):
         with np.errstate(all="ignore"):
             return Call(hewn.add, [draw(exported(x)), draw(exported(b))], threads, x + b)
     if operator == "dynamic_quantize_linear":
+        x = draw(with_bfloat16(random, x))
         x = np.where(np.isinf(x), np.asarray(1, x.dtype), x)
         name = types[row.roles.index("output")]
         return Call(hewn.dynamic_quantize_linear, [draw(exported(x))], {"dtype": name, **threads},
@@ -173,6 +175,13 @@ def calls(draw):
 
 
 @st.composite
+def with_bfloat16(draw, random, x):
+    """Other values of bfloat16 instead of some of float32. The kernels of float32 compute them."""
+    instead = x.dtype == np.float32 and draw(st.booleans())
+    return values(random, x.shape, "bfloat16") if instead else x
+
+
+@st.composite
 def quantizations(draw, operator, types, random, x, threads):
     """Calls of QUANTIZE_LINEAR and DEQUANTIZE_LINEAR, and of DirectML's pair, which allows less."""
     quantizes, shape = operator == "quantize_linear", x.shape
@@ -181,9 +190,11 @@ def quantizations(draw, operator, types, random, x, threads):
     if integers in ("int8", "uint8"):
         bits = draw(st.sampled_from(["8", "4"] if directml else ["8", "4", "2"]))
         integers = integers[:-1] + bits
-    floats = types[1] if directml else draw(st.sampled_from(["float32", "float16"]))
+    floats = types[1] if directml else draw(st.sampled_from(FLOATS))
     if not quantizes:
         x = values(random, shape, integers)
+    elif not directml:
+        x = draw(with_bfloat16(random, x))
     zero_point = integers if draw(st.booleans()) else None
     (scale, zero), (scales, zeros), keywords = draw(
         parameters(random, shape, [floats, zero_point], directml))  # fmt: skip
@@ -204,7 +215,7 @@ def quantizations(draw, operator, types, random, x, threads):
             expected = expected.clip(*NARROW[integers])
         expected = np.broadcast_to(expected, shape).astype(dtype_of(integers))
     else:
-        dtype = floats if directml else draw(st.sampled_from(["float32", "float16", None]))
+        dtype = floats if directml else draw(st.sampled_from([*FLOATS, None]))
         keywords["dtype"] = dtype
         if number:  # it gets the output's type
             assume(is_scale(scale, dtype or "float32"))

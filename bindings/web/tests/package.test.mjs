@@ -255,6 +255,13 @@ test('conformance', () => {
     assert.ok(tally.passed > 100, `only ${tally.passed} passed`);
 });
 
+test('a case of a type that the package does not have is reported', () => {
+    const tensor = {dtype: 'f99', shape: [1], data: [1]}, inputs = {ATensor: tensor, BTensor: tensor};
+    const test = {id: 'case', op: 'ADD', inputs, output: tensor};
+    assert.deepEqual(runCases(hewn, JSON.stringify(test)),
+        {passed: 0, failed: ["case: refused: 'float99' is no data type"], skipped: {}});
+});
+
 test("WebNN's cases by webnn.mjs", () => {
     for (const name of ['wpt.jsonl', 'webnn-baseline.jsonl', 'sub_byte.jsonl']) {
         const cases = data(name).split('\n').filter(line => /^{"id":"(wpt|webnn)/.test(line));

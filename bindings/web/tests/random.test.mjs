@@ -110,12 +110,12 @@ function randomTypes({name, tensors}) {
         const {name: key, like, likeIntegers, types: allowed} = tensors[i];
         if (types[key]) return types[key];
         const of = like >= 0 ? resolve(like) : undefined;
-        const given = of && likeIntegers && !of.startsWith('float') ? likeIntegers : of;
+        const given = of && likeIntegers && !typeOf(of).isFloat ? likeIntegers : of;
         return types[key] = given ?? pick(allowed);
     };
     tensors.forEach((_, i) => resolve(i));
     // Rules of docs/operators.md that are not in the operator table.
-    const floats = ['float32', 'float16'];
+    const floats = ['float32', 'float16', 'bfloat16'];
     if (name === 'quantizeLinear') types.scale = pick(floats);
     if (name === 'dequantizeLinear') types.output = pick(floats);
     if (name === 'quantizedLinearAdd') {
@@ -286,7 +286,7 @@ function wrongRun({row, descs, attributes}, owned) {
 const WEBNN = ['add', 'quantizeLinear', 'dequantizeLinear', 'broadcastShape', 'opSupportLimits'];
 const CALLS = [
     () => hewn.tensor(damaged(randomProblem().descs.output), pick([undefined, junk()])),
-    () => hewn.tensor({dataType: pick(['float32', 'float16', 'int64', 'int4']), shape: [2]}, junk()),
+    () => hewn.tensor({dataType: pick(['float32', 'float16', 'bfloat16', 'int64', 'int4']), shape: [2]}, junk()),
     () => {
         const tensor = hewn.tensor({dataType: 'float32', shape: [2]}, [1, 2]);
         if (isRefused(() => tensor.set(pick([junk(), [junk(), junk()]]))))
