@@ -26,10 +26,11 @@ foreach(source IN LISTS sources ITEMS bindings/web/README.md LICENSE THIRD_PARTY
     configure_file(${source} ${web}/${name} COPYONLY)
 endforeach()
 set(generate ${PROJECT_SOURCE_DIR}/bindings/web/generate.py)
-add_custom_command(OUTPUT ${web}/operators.d.ts ${web}/package.json
+add_custom_command(OUTPUT ${web}/operators.d.ts ${web}/small_floats.mjs ${web}/package.json
     COMMAND ${HEWN_PYTHON} ${generate} ${HEWN_GENERATED_DIR}/operators.json
         ${PROJECT_VERSION} ${web}
     DEPENDS ${generate} bindings/web/package.json bindings/python/generate.py
+        ${PROJECT_SOURCE_DIR}/lists/data_types.py
         ${HEWN_GENERATED_DIR}/operators.json VERBATIM)
 add_custom_target(hewn_web ALL DEPENDS hewn_module ${web}/operators.d.ts)
 if(HEWN_INSTALL)

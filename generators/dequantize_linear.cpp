@@ -2,6 +2,7 @@
 // and `blocks` are for CPUs, the others are for GPUs.
 #include "elementwise.h"
 #include "gpu.h"
+#include "small_floats.h"
 
 namespace {
 
@@ -9,7 +10,7 @@ using namespace Halide;
 
 struct Types {
     static hewn::SignatureTypes types() {
-        return {"dequantize_linear", {"i32 i16 i8 u32 u16 u8", "f32 f16"}};
+        return {"dequantize_linear", {"i32 i16 i8 u32 u16 u8 f8", "f32 f16"}};
     }
 };
 
@@ -19,10 +20,21 @@ Expr scaled(const Expr &difference, const Expr &scale, const Target &target) {
     return scale.type() == Float(16) ? hewn::to_f16(product, target) : product;
 }
 
+// input - zero_point, or the number of a small float. With `as_f16` the format must be one that
+// are_read_as_f16.
+Expr difference(const Expr &input, const Expr &zero_point, const Target &target, bool as_f16) {
+    if (!hewn::is_format(zero_point, input.type()))
+        return hewn::difference_f32(input, zero_point, target);
+    const hewn::Format format(zero_point);
+    if (as_f16) return hewn::decoded_as_f16(input, format);
+    if (hewn::converts_f16(target)) return hewn::decoded_by_f16(input, format);
+    return hewn::opaque(reinterpret<float>(hewn::decoded_bits(input, format)));
+}
+
 // (input - zero_point) * scale, in the type of scale.
-Expr dequantized(const Expr &input, const Expr &scale, const Expr &zero_point,
-                 const Target &target) {
-    return scaled(hewn::difference_f32(input, zero_point, target), scale, target);
+Expr dequantized(const Expr &input, const Expr &scale, const Expr &zero_point, const Target &target,
+                 bool as_f16 = false) {
+    return scaled(difference(input, zero_point, target, as_f16), scale, target);
 }
 
 // The base of the forms `general` and `repeating`.
@@ -36,7 +48,7 @@ public:
     void configure() {
         input.set_type(this->signature_type(0));
         scale.set_type(this->signature_type(1));
-        zero_point.set_type(this->signature_type(0));
+        zero_point.set_type(this->zero_point_type(0));
         output.set_type(this->signature_type(1));
     }
 
@@ -58,12 +70,22 @@ public:
         using hewn::x, hewn::y;
         prefetch_output();
         const Expr value = dequantized(input(x, y), scale(x, y), zero_point(x, y), target);
-        define(output, {value, Float(32), shortens() ? without_zero_point() : hewn::Shortcut{}});
+        define(output, {value, Float(32), shortcut()});
     }
 
     void schedule() { schedule_rows(output, {&input, &scale, &zero_point}); }
 
 private:
+    hewn::Shortcut shortcut() {
+        using hewn::x, hewn::y;
+        const Expr z = zero_point(0, 0);
+        if (hewn::is_format(z, input.type())) {
+            if (!hewn::converts_f16(target)) return {};
+            return {hewn::are_read_as_f16(hewn::Format(z)),
+                    dequantized(input(x, y), scale(x, y), z, target, true)};
+        }
+        return shortens() ? without_zero_point() : hewn::Shortcut{};
+    }
     // Whether the kernel has a path without the subtraction, for a zero point of 0. A difference of
     // 32 bits takes seven operations, so such kernels always have the path. A narrower difference
     // is one operation of five; leaving it out pays only to f32 on x86 without AVX-512
@@ -108,16 +130,18 @@ public:
     void configure() {
         input.set_type(signature_type(0));
         scale.set_type(signature_type(1));
-        zero_point.set_type(signature_type(0));
+        zero_point.set_type(zero_point_type(0));
         output.set_type(signature_type(1));
     }
 
     void generate() {
         using hewn::x, hewn::y, hewn::block;
-        const hewn::Prepared prepared = {{cast<int32_t>(zero_point(block, y))}, &zero_point};
-        define(output, {shift, scale.dim(0).extent(), {prepared}}, [&](const std::vector<Expr> &p) {
-            const Expr difference = hewn::difference_f32(input(x, y), p[0], target);
-            return scaled(difference, scale(block, y), target);
+        hewn::Blocks blocks = {shift, scale.dim(0).extent(), {}};
+        const bool has_format = hewn::is_format(zero_point(0, 0), input.type());
+        if (!has_format) blocks.prepared = {{{cast<int32_t>(zero_point(block, y))}, &zero_point}};
+        define(output, blocks, [&](const std::vector<Expr> &p) {
+            const Expr z = has_format ? zero_point(0, 0) : p[0];
+            return dequantized(input(x, y), scale(block, y), z, target, true);
         });
     }
 
@@ -128,6 +152,22 @@ public:
     }
 };
 
+// The number of a code times a scale on a GPU. product_flushing is only for finite numbers.
+Expr dequantized_code(const hewn::gpu::Numerics &numerics, const Expr &code, const Expr &scale_bits,
+                      const Expr &format, const Type &out) {
+    using namespace hewn::gpu;
+    const Expr d = hewn::decoded_bits(code, hewn::Format(format), hewn::kept),
+               scale = numerics.to_f32(scale_bits, out);
+    if (!numerics.flushes) return numerics.from_f32(as_f32(d) * as_f32(scale), out);
+    const Expr magnitude = d & kMagnitude, scale_magnitude = scale & kMagnitude;
+    const Expr not_a_number =
+        magnitude > kInfinity || scale_magnitude == 0 || scale_magnitude > kInfinity;
+    const Expr special = select(not_a_number, hewn::gpu::u32(0x7fc00000),
+                                hewn::gpu::u32(kInfinity) | ((d ^ scale) & hewn::gpu::u32(kSign)));
+    const Expr product = product_flushing(as_f32(d), scale, out == Float(32));
+    return numerics.from_f32(as_f32(select(magnitude >= kInfinity, special, product)), out);
+}
+
 template<hewn::gpu::Form kForm>
 class DequantizeLinearGpu : public hewn::gpu::Kernel<DequantizeLinearGpu<kForm>>, public Types {
 public:
@@ -137,11 +177,14 @@ public:
         const Type in = this->signature_type(0), out = this->signature_type(1);
         return {{"input", in, true},
                 {"scale", out, true},
-                {"zero_point", in, true},
+                {"zero_point", this->zero_point_type(0), true},
                 {"output", out, true}};
     }
     Expr value(const std::vector<Expr> &v) {
-        return this->numerics().dequantize(v[0], v[1], v[2], this->signature_type(1));
+        const Type out = this->signature_type(1);
+        return hewn::is_format(v[2], this->signature_type(0))
+                   ? dequantized_code(this->numerics(), v[0], v[1], v[2], out)
+                   : this->numerics().dequantize(v[0], v[1], v[2], out);
     }
 };
 using DequantizeLinearDense = DequantizeLinearGpu<hewn::gpu::Form::Dense>;

@@ -60,6 +60,10 @@ protected:
         return type_of_signature(Derived::types(), signature.value(), index);
     }
 
+    Type zero_point_type(int index) const {
+        return zero_point_type_of_signature(Derived::types(), signature.value(), index);
+    }
+
     // ---- Definitions: each generator calls one `define` ----
 
     // Makes the definition prefetch these buffers, which may be none. To be called before `define`.

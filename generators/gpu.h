@@ -44,6 +44,9 @@ protected:
     bool is_for(Target::Feature api) const { return this->target.value().has_feature(api); }
     bool d3d12() const { return is_for(Target::D3D12Compute); }
 
+    Type zero_point_type(int index) const {
+        return zero_point_type_of_signature(Derived::types(), signature.value(), index);
+    }
     Type signature_type(int index) const {
         return type_of_signature(Derived::types(), signature.value(), index);
     }

@@ -43,6 +43,7 @@ private:
 using WidenDense = Widen<hewn::gpu::Form::Dense>;
 using WidenStrided = Widen<hewn::gpu::Form::Strided>;
 using ConvertedI32 = Widen<hewn::gpu::Form::Strided, halide_type_int, 32>;
+using WidenF8e8m0 = Widen<hewn::gpu::Form::Strided, halide_type_uint, 8>;
 using NarrowDense = Narrow<hewn::gpu::Form::Dense>;
 using NarrowStrided = Narrow<hewn::gpu::Form::Strided>;
 using WidenBf16Dense = Widen<hewn::gpu::Form::Dense, halide_type_bfloat>;
@@ -75,7 +76,7 @@ public:
 using QuotientF16 = Quotient<rounded_to_f16>;
 using QuotientBf16 = Quotient<rounded_to_bf16>;
 
-// ---- Elements of 4 and 2 bits to bytes and back ----
+// ---- Elements of 6, 4 and 2 bits to bytes and back ----
 
 // The base of Unpack and Pack. Elements are integers of `bits` bits, which become bytes,
 // sign-extended if `is_signed` is 1. `count` is how many elements the output buffer has, and `last`
@@ -129,43 +130,47 @@ private:
     RDom domain_;
 };
 
-// The output's word w: the four elements from 4 w on, a byte each.
+// The output's word w: the four elements from 4 w on, a byte each. They begin at a byte and lie in
+// at most 3 bytes.
 class Unpack : public Packing<Unpack> {
 public:
     static Type output_type() { return UInt(32); }
 
     Expr value(const Expr &w) const {
         const Expr sign = is_signed() << (bits() - 1);
+        const Expr first = (w * bits()) >> 1;
+        const Expr packed = byte(first) | (byte(first + 1) << 8) | (byte(first + 2) << 16);
         Expr word = u32(0);
         for (int j = 0; j < 4; j++) {
-            const Expr at = (w * 4 + j) * bits();  // in bits
-            const Expr element = (byte(at >> 3) >> (at & 7)) & mask();
+            const Expr element = (packed >> (bits() * j)) & mask();
             word = word | ((((element ^ sign) - sign) & 0xff) << (8 * j));
         }
         return word;
     }
 };
 
-// The output's byte b: its elements, clamped to their type's range; 0 after the last element.
+// The output's byte b: its elements, clamped to their type's range; 0 after the last element. The
+// first and the last of the elements may have only some of their bits there.
 class Pack : public Packing<Pack> {
 public:
     static Type output_type() { return UInt(8); }
 
     Expr value(const Expr &b) const {
-        const Expr in_a_byte = u32(8) / bits();
+        const Expr first = (b * 8) / bits();
         const Expr least = -hewn::gpu::as_i32(is_signed() << (bits() - 1)),
                    most = least + hewn::gpu::as_i32(mask());
         Expr packed = u32(0);
         for (int j = 0; j < 4; j++) {
-            const Expr index = b * in_a_byte + j;
+            const Expr index = first + j;
             const Expr read = byte(index);
             const Expr value =
                 hewn::gpu::as_i32(read) - hewn::gpu::as_i32((read & (is_signed() << 7)) << 1);
             const Expr element = hewn::gpu::as_u32(clamp(value, least, most)) & mask();
-            packed =
-                packed | select(in_a_byte > j && index <= last(), element << (bits() * j), u32(0));
+            // The byte's bits are bits 8 to 15 of `packed`, so that no shift is to the right.
+            const Expr at = index * bits() + 8 - b * 8;
+            packed = packed | select(index <= last(), element << at, u32(0));
         }
-        return cast<uint8_t>(packed);
+        return cast<uint8_t>(packed >> 8);
     }
 };
 
@@ -179,6 +184,7 @@ HALIDE_REGISTER_GENERATOR(WidenBf16Dense, pass_widen_bf16_dense)
 HALIDE_REGISTER_GENERATOR(WidenBf16Strided, pass_widen_bf16_strided)
 HALIDE_REGISTER_GENERATOR(NarrowBf16Dense, pass_narrow_bf16_dense)
 HALIDE_REGISTER_GENERATOR(NarrowBf16Strided, pass_narrow_bf16_strided)
+HALIDE_REGISTER_GENERATOR(WidenF8e8m0, pass_widen_f8e8m0)
 HALIDE_REGISTER_GENERATOR(ConvertedI32, pass_converted_i32)
 HALIDE_REGISTER_GENERATOR(QuotientF16, pass_quotient_f16)
 HALIDE_REGISTER_GENERATOR(QuotientBf16, pass_quotient_bf16)

@@ -49,6 +49,13 @@ inline Expr widened(const Expr &half) {
                          subnormal, normal);
 }
 
+// The f32's bits of a scale f8e8m0, 2^(code - 127). Code 0 is a subnormal f32, and 255 is NaN.
+inline Expr widened_power(const Expr &code) {
+    require_type("widened_power", UInt(8), code.type());
+    const Expr c = cast<uint32_t>(code);
+    return select(c == 0, u32(0x400000), c == 255, u32(0x7fc00000), c << 23);
+}
+
 // f32's bits to f16's bits, nearest even; NaN stays NaN.
 inline Expr narrowed(const Expr &bits) {
     require_type("narrowed", UInt(32), bits.type());
@@ -170,9 +177,11 @@ struct Digit {
 inline Digit next_digit(const Expr &rest, const Expr &divisor, const Expr &scale) {
     const Expr digit = cast<uint32_t>(int32(f32(as_i32(rest)) * scale));
     const Expr left = (rest << 12) - digit * divisor;  // modulo 2^32
-    const Expr below = cast<uint32_t>(as_i32(left) < 0),
-               above = cast<uint32_t>(as_i32(left) >= as_i32(divisor));
-    return {digit - below + above, left + below * divisor - above * divisor};
+    // One selection: Halide would write a difference of comparisons as OpenCL C that does not
+    // compile.
+    const Expr missing =
+        select(as_i32(left) < 0, u32(0xffffffff), as_i32(left) >= as_i32(divisor), u32(1), u32(0));
+    return {digit + missing, left - missing * divisor};
 }
 
 // The bits of RN(a / b), from the bits of two magnitudes. The quotient is NaN for 0 / 0, for
@@ -371,8 +380,9 @@ struct Numerics {
         if (type == Float(16))
             return ieee ? as_u32(f32(reinterpret(Float(16), bits))) : widened(bits);
         if (type == BFloat(16)) return cast<uint32_t>(bits) << 16;
+        if (type == UInt(8)) return widened_power(bits);
         if (type == Int(32)) return ieee ? as_u32(f32(bits)) : converted(bits);
-        require_type("to_f32 beside f16, bf16 and i32", Float(32), type);
+        require_type("to_f32 beside f16, bf16, i32 and f8e8m0", Float(32), type);
         return bits;
     }
     // An f32 to the bits of `type`, which is f32, f16 or bf16.

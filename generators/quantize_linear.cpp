@@ -2,10 +2,10 @@
 // `dense`, `runs` and `strided` are for GPUs, the others are for CPUs.
 #include <cstdlib>
 #include <cstring>
-#include <limits>
 
 #include "elementwise.h"
 #include "gpu.h"
+#include "small_floats.h"
 
 namespace {
 
@@ -13,12 +13,22 @@ using namespace Halide;
 
 struct Types {
     static hewn::SignatureTypes types() {
-        return {"quantize_linear", {"f32 f16 i32", "i8 u8 i16 u16 i32 u32"}};
+        return {"quantize_linear", {"f32 f16 i32", "i8 u8 i16 u16 i32 u32 f8"}};
     }
 };
 
 // Scales are f32 where the input is an integer.
 Type scale_type(const Type &input) { return input == Int(32) ? Float(32) : input; }
+
+// The code of a small float for the quotient of x by a reciprocal, r0 + r1, to which the format's
+// prescale is already applied. It is narrowed as a number that needs no zero point. On x86 it may
+// be wrong for NaN, which raises the flag of invalid operations.
+hewn::Narrowed coded(const std::vector<hewn::Rows *> &inputs, const Expr &q, const Expr &x,
+                     const Expr &r0, const hewn::Format &format, const Target &target) {
+    const Expr signs = reinterpret<uint32_t>(x) ^ reinterpret<uint32_t>(r0);
+    const Expr code = hewn::encoded(q, signs, format, hewn::arm::is_target(target), target);
+    return {inputs, cast<int32_t>(code), cast<int16_t>(0)};
+}
 
 // Form `divide`: any scale, zero and NaN included, per tensor or per element.
 class QuantizeLinearDivide : public hewn::Elementwise<QuantizeLinearDivide>, public Types {
@@ -29,7 +39,7 @@ public:
     void configure() {
         input.set_type(signature_type(0));
         scale.set_type(scale_type(signature_type(0)));
-        zero_point.set_type(signature_type(1));
+        zero_point.set_type(zero_point_type(1));
         output.set_type(signature_type(1));
     }
 
@@ -37,7 +47,15 @@ public:
         using hewn::x, hewn::y;
         const Expr quotient =
             hewn::rounded(hewn::to_f32(input(x, y), target) / hewn::to_f32(scale(x, y), target));
-        define(output, {hewn::quantized(quotient, zero_point(x, y), output.type(), target)});
+        const Expr z = zero_point(x, y);
+        if (hewn::is_format(z, output.type())) {
+            const hewn::Format format(z);
+            const Expr scaled = hewn::rounded(quotient * hewn::prescale(format)),
+                       signs = reinterpret<uint32_t>(quotient);
+            return define(output,
+                          {cast<uint8_t>(hewn::encoded(scaled, signs, format, true, target))});
+        }
+        define(output, {hewn::quantized(quotient, z, output.type(), target)});
     }
 
     void schedule() { schedule_rows(output, {&input, &scale, &zero_point}); }
@@ -89,7 +107,7 @@ public:
     void configure() {
         for (auto *rows : {&input, &again}) rows->set_type(this->signature_type(0));
         for (auto *rows : {&r0, &r1}) rows->set_type(Float(32));
-        zero_point.set_type(this->signature_type(1));
+        zero_point.set_type(this->zero_point_type(1));
         output.set_type(this->signature_type(1));
     }
 
@@ -110,8 +128,15 @@ public:
     void generate() {
         using hewn::y;
         prefetch_input();
-        const Expr q = quotient(input, again, r0(0, y), r1(0, y), target, loads),
-                   z = zero_point(0, y);
+        const Expr z = zero_point(0, y);
+        if (hewn::is_format(z, output.type())) {
+            const hewn::Format format(z);
+            const auto scaled = [&](Rows &r) { return hewn::rounded(r(0, y) * prescale(format)); };
+            const Expr q = quotient(input, again, scaled(r0), scaled(r1), target, loads),
+                       x32 = hewn::to_f32(input(hewn::x, y));
+            return define(output, coded({&input}, q, x32, r0(0, y), format, target));
+        }
+        const Expr q = quotient(input, again, r0(0, y), r1(0, y), target, loads);
         if (hewn::arm::is_target(target))
             return define(output, {hewn::arm::quantized(q, z, output.type())});
         define(output, {{&input}, hewn::round_to_int32(q), z});
@@ -145,13 +170,20 @@ public:
         input.set_type(signature_type(0));
         r0.set_type(Float(32));
         r1.set_type(Float(32));
-        zero_point.set_type(signature_type(1));
+        zero_point.set_type(zero_point_type(1));
         output.set_type(signature_type(1));
     }
 
     void generate() {
         using hewn::x, hewn::y;
-        const Expr q = hewn::times_reciprocal(hewn::to_f32(input(x, y)), r0(x, y), r1(x, y));
+        const Expr x32 = hewn::to_f32(input(x, y)),
+                   q = hewn::times_reciprocal(x32, r0(x, y), r1(x, y));
+        if (hewn::is_format(zero_point(x, y), output.type())) {
+            const hewn::Format format(zero_point(x, y));
+            const Expr scaled = hewn::rounded(q * prescale(format));
+            return define(output, coded({&input, &r0, &r1, &zero_point}, scaled, x32, r0(x, y),
+                                        format, target));
+        }
         define(output,
                {{&input, &r0, &r1, &zero_point}, hewn::round_to_int32(q), zero_point(x, y)});
     }
@@ -172,7 +204,7 @@ public:
     void configure() {
         input.set_type(signature_type(0));
         scale.set_type(scale_type(signature_type(0)));
-        zero_point.set_type(signature_type(1));
+        zero_point.set_type(zero_point_type(1));
         output.set_type(signature_type(1));
     }
 
@@ -180,15 +212,25 @@ public:
         using hewn::x, hewn::y, hewn::block;
         const Expr s = hewn::to_f32(scale(block, y)), r0 = hewn::rounded(1.0f / s),
                    r1 = hewn::rounded(hewn::fma(-r0, s, 1.0f) * r0);
+        const bool has_format = hewn::is_format(zero_point(0, 0), output.type());
         const Expr fails = (reinterpret<int32_t>(s) | ~0x7fffff) == -1,
                    serves = abs(s) >= 0x1p-60f && abs(s) <= 0x1p60f && !fails;
-        const hewn::Prepared prepared = {
-            {select(serves, r0, std::numeric_limits<float>::quiet_NaN()), r1,
-             cast<int16_t>(zero_point(block, y))},
-            &zero_point};
+        // A signaling NaN: a quiet one raises the flag only where it is converted to an integer.
+        const Expr signaling = Internal::make_const(UInt(32), 0x7fa00000),
+                   served = select(serves, reinterpret<uint32_t>(r0), signaling);
+        hewn::Prepared prepared = {{reinterpret<float>(served), r1}};
+        const hewn::Format format(cast<uint32_t>(zero_point(0, 0)));
+        if (has_format) {
+            for (Expr &value : prepared.values) value = hewn::rounded(value * prescale(format));
+        } else {
+            prepared.values.push_back(cast<int16_t>(zero_point(block, y)));
+            prepared.rows = &zero_point;
+        }
         define(output, {shift, scale.dim(0).extent(), {prepared}, 2 * hewn::kLeastBlock},
                [&](const std::vector<Expr> &p) {
-                   const Expr q = hewn::times_reciprocal(hewn::to_f32(input(x, y)), p[0], p[1]);
+                   const Expr x32 = hewn::to_f32(input(x, y)),
+                              q = hewn::times_reciprocal(x32, p[0], p[1]);
+                   if (has_format) return coded({}, q, x32, p[0], format, target);
                    return hewn::Narrowed{{}, hewn::round_to_int32(q), p[2]};
                });
     }
@@ -209,13 +251,16 @@ public:
         const Type out = this->signature_type(1);
         return {{"input", this->signature_type(0), true},
                 {"scale", scale_type(this->signature_type(0)), true},
-                {"zero_point", out, true},
+                {"zero_point", this->zero_point_type(1), true},
                 {"output", out, true}};
     }
     Expr value(const std::vector<Expr> &v) {
-        const Type in = this->signature_type(0);
-        return this->numerics().quantize(v[0], v[1], v[2], in, scale_type(in),
-                                         this->signature_type(1));
+        const Type in = this->signature_type(0), out = this->signature_type(1);
+        const hewn::gpu::Numerics &n = this->numerics();
+        if (!hewn::is_format(v[2], out))
+            return n.quantize(v[0], v[1], v[2], in, scale_type(in), out);
+        const Expr q = n.quotient(n.to_f32(v[0], in), n.to_f32(v[1], scale_type(in)));
+        return cast(out, hewn::encoded_bits(q, hewn::Format(v[2])));
     }
 };
 using QuantizeLinearDense = QuantizeLinearGpu<hewn::gpu::Form::Dense>;

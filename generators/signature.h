@@ -48,9 +48,11 @@ inline void require_type(const char *helper, const Type &expected, const Type &t
     require(type == expected, rule_for(helper, type_name(expected), type));
 }
 
-// The type with this name: f32 f16 bf16 i8 u8 i16 u16 i32 u32 i64 u64.
+// The type with this name: f32 f16 bf16 i8 u8 i16 u16 i32 u32 i64 u64. f8 are the codes of small
+// floats.
 inline Type type_named(const std::string &name) {
     if (name == "bf16") return BFloat(16);
+    if (name == "f8") return UInt(8);
     const int bits = std::stoi(name.substr(1));
     return name[0] == 'f' ? Float(bits) : name[0] == 'i' ? Int(bits) : UInt(bits);
 }
@@ -86,6 +88,14 @@ inline Type type_of_signature(const SignatureTypes &types, const std::string &si
                 "the types of this operator have one width");
     }
     return type_named(words[index]);
+}
+
+// The type of a zero point for the index-th type of a signature: that type itself, but for small
+// floats that of their format.
+inline Type zero_point_type_of_signature(const SignatureTypes &types, const std::string &signature,
+                                         int index) {
+    const Type type = type_of_signature(types, signature, index);
+    return split(signature, '_')[index] == "f8" ? UInt(32) : type;
 }
 
 // The type in which CPU kernels hold elements. bf16 is held as bits: Halide's conversion loses NaN.

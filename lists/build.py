@@ -213,7 +213,7 @@ class Build:
     def halide_target(self, target: Target, signature: Signature | None = None, without: Collection[str] = ()) -> str:
         """A target in Halide's words, for kernels of a signature and without some features."""
         features = target.features.split()
-        if signature and signature.has("f16"):
+        if signature and (signature.has("f16") or signature.has("f8")):
             features += target.f16_features.split()
         features = [feature for feature in features if feature not in without]
         return "-".join([self.options.arch, self.options.system, *features])

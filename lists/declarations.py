@@ -89,21 +89,60 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
 # ---- Data types, signatures and feature levels ----
 
 
+@dataclass(frozen=True)
+class SmallFloat:
+    """The numbers of a small float, which is a float of at most 8 bits. Its bits are its code. From
+    the highest bit on they are the sign, if it has one, the exponent and the mantissa. The word of
+    the type has the numbers of bits of the exponent and the mantissa.
+
+    bias: what is subtracted from the exponent. Without a sign, every code is a normal number. With a
+        sign, the exponent 0 is that of zero and of the subnormal numbers.
+    largest: the code of the largest number. If `nan` is not the next code, the next code is infinity.
+    nan: the code of the NaN that is written; None if the type has no NaN. Codes above the largest
+        number and infinity are NaN too. If `nan` is the sign alone, there is no -0.
+    numpy: the name of the type in ml_dtypes."""
+
+    bias: int
+    largest: int
+    nan: int | None
+    numpy: str
+
+
 @dataclass(eq=False)
 class DataType(Declaration):
     """A data type. `name` is its word in signatures: letters for the kind, then the number of bits.
+    Small floats have their bits of the exponent and the mantissa after that: f8e4m3fn.
     `directml_name` and `number` are those of DML_TENSOR_DATA_TYPE. Several elements of a sub-byte type
-    share a byte in memory; the kernels of u8 or i8 compute them."""
+    share a byte in memory; the kernels of types of 8 bits compute them."""
 
     name: str
     directml_name: str
     number: int
+    small_float: SmallFloat | None = None
 
     def check(self) -> None:
-        found = re.fullmatch("([a-z]+)([0-9]+)", self.name)
+        found = re.fullmatch("([a-z]+)([0-9]+)(?:e([0-9]+)m([0-9]+)[a-z]*)?", self.name)
         if not found:
-            self.fail("expected a name of a kind and a number of bits, such as f32")
+            self.fail("expected a name of a kind and a number of bits, such as f32 or f8e4m3fn")
         self.kind, self.bits = found[1], int(found[2])
+        if not self.small_float and len(self.name) > 4:
+            self.fail("Problem::signature has room for words of up to 4 letters")
+        if bool(found[3]) != bool(self.small_float):
+            self.fail("the bits of the exponent and the mantissa in the name need a SmallFloat, and only these")
+        if self.small_float:
+            self.mantissa = int(found[4])
+            self.check_small_float(self.small_float, self.bits - int(found[3]) - self.mantissa)
+
+    def check_small_float(self, numbers: SmallFloat, sign_bits: int) -> None:
+        if self.bits > 8 or sign_bits not in (0, 1):
+            self.fail(f"{sign_bits} of its {self.bits} bits are left for the sign; expected 0 or 1 of at most 8")
+        # The code of the sign alone; 0 if there is no sign.
+        self.sign = sign_bits << (self.bits - 1)
+        most = (self.sign or 1 << self.bits) - 1
+        if numbers.largest > most or (numbers.nan is None and numbers.largest != most):
+            self.fail(f"largest is {numbers.largest:#x}, expected {most:#x}, or less if there is a NaN")
+        if numbers.nan is not None and not numbers.largest < numbers.nan < 1 << self.bits:
+            self.fail(f"nan is {numbers.nan:#x}, expected a code of {self.bits} bits after {numbers.largest:#x}")
 
 
 @dataclass(frozen=True)
@@ -151,7 +190,8 @@ class Tensor(Declaration):
     middle: an absent zero point of an unsigned type is the middle of the type's range, instead of 0.
     mixed: from the feature level `hewn` on, it may be another of the floats that the tensor may be
         that it is `like`. If the two types differ, the kernels of f32 compute, and all other floats are
-        converted."""
+        converted.
+    besides: with `mixed`, other types that it may have from that level on. They are converted, too."""
 
     name: str
     role: Role
@@ -162,9 +202,12 @@ class Tensor(Declaration):
     blocks: bool = False
     middle: bool = False
     mixed: bool = False
+    besides: str = ""
 
     def check(self) -> None:
         self.must_be("a role", [self.role], get_args(Role))
+        if self.besides and not self.mixed:
+            self.fail("`besides` names types in addition to those of `mixed`")
         if (self.integers or self.mixed) and not self.like:
             self.fail("`integers` and `mixed` say what differs from the tensor that it is `like`")
 

@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from lists.build import Build, Kernel, Variant
 from lists.chips import CHIPS
 from lists.data_types import DATA_TYPES, FEATURE_LEVELS
-from lists.declarations import Operator, Tensor, level_number
+from lists.declarations import DataType, Operator, Tensor, level_number
 from lists.knobs import KNOBS
 from lists.onnx_nodes import ONNX_NODES
 from lists.operators import OPERATORS
@@ -61,21 +61,46 @@ def x_macros(macros: str, lines: Sequence[str]) -> str:
 # ---- The operator table ----
 
 
+def small_float(data_type: DataType) -> dict[str, str | int]:
+    """The numbers of a small float (SmallFloat in lists/declarations.py) by their names. `mantissa` is
+    the number of its bits, `sign` the code of the sign alone. A NaN or a sign that the type lacks is 0."""
+    numbers = data_type.small_float
+    assert numbers
+    return {
+        "name": data_type.name,
+        "directml": data_type.directml_name,
+        "numpy": numbers.numpy,
+        "bits": data_type.bits,
+        "mantissa": data_type.mantissa,
+        "bias": numbers.bias,
+        "largest": numbers.largest,
+        "nan": numbers.nan or 0,
+        "sign": data_type.sign,
+    }
+
+
+SMALL_FLOATS = [small_float(data_type) for data_type in DATA_TYPES if data_type.small_float]
+
+
 def types_inc(build: Build) -> str:
-    """HEWN_TYPE(word, name, number, bits); HEWN_LEVEL(name, "word", number), such as (6_2, "6.2",
+    """HEWN_TYPE(word, name, number, bits); HEWN_SMALL_FLOAT(word, name, numpy, bits, mantissa, bias,
+    largest, nan, sign) with what small_float() returns; HEWN_LEVEL(name, "word", number), such as (6_2, "6.2",
     0x6200); HEWN_BUILT_LEVEL(number) for the build's newest level."""
     lines = [f"HEWN_TYPE({t.name}, {t.directml_name}, {t.number}, {t.bits})" for t in DATA_TYPES]
+    for numbers in SMALL_FLOATS:
+        lines.append(f"HEWN_SMALL_FLOAT({', '.join(map(str, numbers.values()))})")
     for level in FEATURE_LEVELS:
         name = level.replace(".", "_").upper()
         lines.append(f'HEWN_LEVEL({name}, "{level}", {level_number(level)})')
     lines.append(f"HEWN_BUILT_LEVEL({level_number(build.options.feature_level)})")
-    return x_macros("HEWN_TYPE HEWN_LEVEL HEWN_BUILT_LEVEL", lines)
+    return x_macros("HEWN_TYPE HEWN_SMALL_FLOAT HEWN_LEVEL HEWN_BUILT_LEVEL", lines)
 
 
 def operators_inc() -> str:
     """HEWN_OPERATOR(operator, kernels, number, name, command, "formula", "onnx", in_place, wraps,
     one_width, as_f32, (signature), (tensors), (levels)). Each of the tensors is a
-    HEWN_TENSOR(name, member, role, like, integers, optional_from, one, blocks, middle, mixed).
+    HEWN_TENSOR(name, member, role, like, integers, optional_from, one, blocks, middle, mixed,
+    besides).
     Each of the levels, the newest first, is a HEWN_LEVEL(number, least, most, types...) with the
     types of each tensor, or `none` for a tensor that is like another. `like` and the signature are
     indices of tensors."""
@@ -112,6 +137,7 @@ def tensor_macro(operator: Operator, tensor: Tensor) -> str:
         tensor.integers or "none",
         level_number(tensor.optional),
         *map(cxx_bool, (tensor.one, tensor.blocks, tensor.middle, tensor.mixed)),
+        " | ".join(tensor.besides.split()) or "none",
     ]
     return f"HEWN_TENSOR({', '.join(words)})"
 
@@ -182,6 +208,7 @@ def operators_json() -> str:
                 "blocks": tensor.blocks,
                 "middle": tensor.middle,
                 "mixed": tensor.mixed,
+                "besides": tensor.besides.split(),
             }
             for tensor in operator.tensors
         ]

@@ -10,12 +10,20 @@ def from_8_bits(signature: Signature) -> bool:
     return signature.input.bits == 8
 
 
+def from_integers(signature: Signature) -> bool:
+    return signature.input.kind != "f"
+
+
 def from_f32(signature: Signature) -> bool:
     return signature.input.name == "f32"
 
 
 def to_8_bits(signature: Signature) -> bool:
     return signature.output.bits == 8
+
+
+def to_8_bit_integers(signature: Signature) -> bool:
+    return to_8_bits(signature) and signature.output.kind != "f"
 
 
 def to_8_or_16_bits(signature: Signature) -> bool:
@@ -27,6 +35,7 @@ def float_to_8_bits(signature: Signature) -> bool:
 
 
 INTEGERS = "i32 i16 i8 u32 u16 u8"
+SMALL_FLOATS = "f8e4m3fn f8e4m3fnuz f8e5m2 f8e5m2fnuz f6e2m3 f6e3m2 f4e2m1"
 SCALES = {"AScaleTensor": "f32", "BScaleTensor": "f32", "OutputScaleTensor": "f32"}
 VNNI = ("avx512_cannonlake", "avx512_zen4")
 # Without this argument LLVM would join the products of a batch's vectors, because they are packed
@@ -72,26 +81,31 @@ OPERATORS = [
         formula="clamp(round(IN / scale) + zero point), ties to even",
         tensors=[
             Tensor("InputTensor", "data"),
-            Tensor("ScaleTensor", "scale", like="InputTensor", integers="f32", mixed=True),
+            Tensor("ScaleTensor", "scale", like="InputTensor", integers="f32", mixed=True, besides="f8e8m0"),
             Tensor("ZeroPointTensor", "zero_point", like="OutputTensor", optional="6.2"),
             Tensor("OutputTensor", "output"),
         ],
-        # The precision to which the input, the scale and their quotient are rounded (ONNX 23). For f16
-        # and bf16 the runtime makes the quotients, and the form `divide` does the rest.
         attributes=[
+            # The precision to which the input, the scale and their quotient are rounded (ONNX 23). For
+            # f16 and bf16 the runtime makes the quotients, and the form `divide` does the rest.
             Attribute(
                 "precision",
                 since="hewn",
                 values={"f32": ("FLOAT32", 1), "f16": ("FLOAT16", 10), "bf16": ("BFLOAT16", 16)},
             ),
+            # Whether numbers beyond a small float's largest one become that one (ONNX 19).
+            Attribute("saturate", since="hewn", values={"1": ("ON", 1), "0": ("OFF", 0)}),
         ],
         signature=["InputTensor", "OutputTensor"],
-        as_f32="bf16",
+        as_f32="bf16 f8e8m0",
         levels=[
             Level(
                 "hewn",
                 (1, 8),
-                {"InputTensor": "f32 f16 bf16 i32", "OutputTensor": "i8 u8 i16 u16 i32 u32 i4 u4 i2 u2"},
+                {
+                    "InputTensor": "f32 f16 bf16 i32",
+                    "OutputTensor": "i8 u8 i16 u16 i32 u32 i4 u4 i2 u2 " + SMALL_FLOATS,
+                },
             ),
             Level("6.0", (1, 8), {"InputTensor": "f32 f16 i32", "OutputTensor": "i8 u8"}),
             Level("3.0", (1, 8), {"InputTensor": "f32 i32", "OutputTensor": "i8 u8"}),
@@ -119,7 +133,7 @@ OPERATORS = [
             ),
             Form(
                 "repeating", "1",
-                only=to_8_bits,
+                only=to_8_bit_integers,
                 needs="avx2",
                 llvm_args=ASCENDING,
                 reached=Reached("inner_4", least=1000, ordinary=True, in_rows=True),
@@ -150,9 +164,12 @@ OPERATORS = [
             Tensor("OutputTensor", "output", like="ScaleTensor", mixed=True),
         ],
         signature=["InputTensor", "OutputTensor"],
-        as_f32="bf16",
+        as_f32="bf16 f8e8m0",
         levels=[
-            Level("hewn", (1, 8), {"InputTensor": INTEGERS + " i4 u4 i2 u2", "ScaleTensor": "f32 f16 bf16"}),
+            Level("hewn", (1, 8), {
+                    "InputTensor": f"{INTEGERS} i4 u4 i2 u2 {SMALL_FLOATS}",
+                    "ScaleTensor": "f32 f16 bf16 f8e8m0",
+                }),
             Level("6.0", (1, 8), {"InputTensor": INTEGERS, "ScaleTensor": "f32 f16"}),
             Level("3.0", (1, 8), {"InputTensor": INTEGERS, "ScaleTensor": "f32"}),
             Level("2.1", (4, 4), {"InputTensor": INTEGERS, "ScaleTensor": "f32"}),
@@ -160,7 +177,12 @@ OPERATORS = [
         ],
         forms=[
             Form("general", "100 110 111", reached=Reached("dense per_axis_last")),
-            Form("repeating", "1", needs="avx2", reached=Reached("inner_4", least=1000, in_rows=True)),
+            Form(
+                "repeating", "1",
+                only=from_integers,
+                needs="avx2",
+                reached=Reached("inner_4", least=1000, in_rows=True),
+            ),
             Form(
                 "blocks", "1",
                 only=from_8_bits,

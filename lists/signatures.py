@@ -3,8 +3,8 @@
 import itertools
 from collections.abc import Collection
 
-from lists.data_types import DATA_TYPES, FEATURE_LEVELS
-from lists.declarations import Operator, Signature, by_name
+from lists.data_types import CODES, DATA_TYPES, FEATURE_LEVELS
+from lists.declarations import DataType, Level, Operator, Signature, by_name
 from lists.operators import OPERATORS
 
 DATA_TYPE = by_name(DATA_TYPES)
@@ -13,23 +13,29 @@ KERNEL_OPERATORS = [operator for operator in OPERATORS if not operator.kernels]
 
 
 def signatures_of(operator: Operator, levels: Collection[str] = FEATURE_LEVELS) -> list[Signature]:
-    """The signatures of the operator's kernels: every combination of the types that the newest of
-    these feature levels allows, without the types whose elements are converted for the kernels:
-    sub-byte types, and `as_f32`."""
+    """The signatures of the operator's kernels: every combination of its kernels' types, by the newest
+    of these feature levels. Integers have no kernels to small floats: they are converted to f32."""
     level = next((level for level in operator.levels if level.name in levels), None)
     if level is None or operator.kernels:
         return []
-    types = [
-        [
-            DATA_TYPE[word]
-            for word in level.words(operator.typed(name))
-            if DATA_TYPE[word].bits >= 8
-            and word not in operator.as_f32.split()
-            and not (operator.wraps and DATA_TYPE[word].kind == "u")
-        ]
-        for name in operator.signature
-    ]
+    types = [kernel_types(operator, level, operator.typed(name)) for name in operator.signature]
     signatures = [Signature(combination) for combination in itertools.product(*types)]
+    signatures = [one for one in signatures if one.output != CODES or one.input.kind == "f"]
     if operator.one_width:
         signatures = [one for one in signatures if len({t.bits for t in one.types}) == 1]
     return signatures
+
+
+def kernel_types(operator: Operator, level: Level, tensor: str) -> list[DataType]:
+    """The types of a tensor that have kernels of their own. Others are converted: those of `as_f32`, and
+    sub-byte types. Kernels take small floats as codes."""
+    types: dict[DataType, None] = {}
+    for word in level.words(tensor):
+        data_type = DATA_TYPE[word]
+        if word in operator.as_f32.split() or (operator.wraps and data_type.kind == "u"):
+            continue
+        if data_type.small_float:
+            types[CODES] = None
+        elif data_type.bits >= 8:
+            types[data_type] = None
+    return list(types)

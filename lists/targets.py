@@ -7,7 +7,8 @@ The target of a CPU has
     probe: features that must all be present at run time, by the names that runtime/dispatch/probe.h
         knows.
     base: another target, whose features and probes come before the target's own.
-    f16_features: further features for kernels with f16 in their signature.
+    f16_features: further features for kernels with f16 in their signature, or with f8, which they
+        read as f16.
     always: features that forms may need (lists/operators.py) and that every CPU of the architecture
         has, but that are no features of Halide's.
     march: the name of an ARM architecture with exactly the instructions that the kernels may use

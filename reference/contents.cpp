@@ -7,8 +7,10 @@
 namespace hewn_test {
 
 void set_float(Tensor &tensor, int64_t index, float value) {
-    with_type<float, f16, bf16>(tensor.type, [&](auto tag) {
-        tensor.set(index, reference::from_f32<decltype(tag)>(value));
+    with_type<float, f16, bf16, f8e8m0>(tensor.type, [&](auto tag) {
+        using T = decltype(tag);
+        const bool has_sign = !std::is_same_v<T, f8e8m0>;
+        tensor.set(index, reference::from_f32<T>(has_sign ? value : std::fabs(value)));
     });
 }
 

@@ -66,7 +66,8 @@ void evaluate(const Evaluation &evaluation, void *output) {
         });
         // The bits after the last element, in its byte, must be 0.
         if constexpr (constexpr int bits = sub_byte_bits<T>; bits > 0) {
-            for (int64_t i = end; i * bits % 8 != 0; i++) set_element(output, i, T(0));
+            if (const int64_t rest = end * bits % 8)
+                static_cast<uint8_t *>(output)[end * bits / 8] &= uint8_t((1 << rest) - 1);
         }
     });
 }

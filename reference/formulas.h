@@ -67,11 +67,11 @@ struct Formula<HEWN_OPERATOR_ADD> {
     static void with(const DataTypes &types, const InputMemory &memory, F &&f) {
         with_any_type(types.at(2), [&](auto tag) {
             using T = decltype(tag);
-            if constexpr (sub_byte_bits<T> == 0) {
+            if constexpr (sub_byte_bits<T> == 0 && !is_small_float<T>) {
                 const Elements<T> a = memory.of<T>(0), b = memory.of<T>(1);
                 f([=](const int64_t *at) { return reference::add(a[at[0]], b[at[1]]); });
             } else {
-                throw std::logic_error("ADD has no sub-byte types");
+                throw std::logic_error("ADD has no sub-byte types and no small floats");
             }
         });
     }
@@ -83,20 +83,23 @@ struct Formula<HEWN_OPERATOR_QUANTIZE_LINEAR> {
     static void with(const DataTypes &types, const InputMemory &memory, F &&f) {
         with_type<float, f16, bf16, int32_t>(types.at(0), [&](auto x_tag) {
             using X = decltype(x_tag);
-            with_type<float, f16, bf16>(types.at(1), [&](auto scale_tag) {
-                with_type<int8_t, uint8_t, int16_t, uint16_t, int32_t, uint32_t, i4, u4, i2, u2>(
+            with_type<float, f16, bf16, f8e8m0>(types.at(1), [&](auto scale_tag) {
+                with_type<int8_t, uint8_t, int16_t, uint16_t, int32_t, uint32_t, i4, u4, i2, u2,
+                          f8e4m3fn, f8e4m3fnuz, f8e5m2, f8e5m2fnuz, f6e2m3, f6e3m2, f4e2m1>(
                     types.at(3), [&](auto y_tag) {
                         using Y = decltype(y_tag);
                         const Elements<X> x = memory.of<X>(0);
                         const auto scale = memory.of<decltype(scale_tag)>(1);
                         const Elements<Y> zero_point = memory.zero_point<Y>(2);
                         const int32_t precision = memory.attribute(0);
+                        const bool saturate = memory.attribute(1) == HEWN_SATURATE_ON;
                         f([=](const int64_t *at) {
-                            return precision == 0 ? reference::quantize_linear<Y>(
-                                                        x[at[0]], scale[at[1]], zero_point[at[2]])
-                                                  : reference::quantize_linear<Y>(
-                                                        x[at[0]], scale[at[1]], zero_point[at[2]],
-                                                        reference::kPrecisions[precision]);
+                            return precision == 0
+                                       ? reference::quantize_linear<Y>(x[at[0]], scale[at[1]],
+                                                                       zero_point[at[2]], saturate)
+                                       : reference::quantize_linear<Y>(
+                                             x[at[0]], scale[at[1]], zero_point[at[2]],
+                                             reference::kPrecisions[precision], saturate);
                         });
                     });
             });
@@ -108,9 +111,10 @@ template<>
 struct Formula<HEWN_OPERATOR_DEQUANTIZE_LINEAR> {
     template<class F>
     static void with(const DataTypes &types, const InputMemory &memory, F &&f) {
-        with_type<int32_t, int16_t, int8_t, uint32_t, uint16_t, uint8_t, i4, u4, i2, u2>(
+        with_type<int32_t, int16_t, int8_t, uint32_t, uint16_t, uint8_t, i4, u4, i2, u2, f8e4m3fn,
+                  f8e4m3fnuz, f8e5m2, f8e5m2fnuz, f6e2m3, f6e3m2, f4e2m1>(
             types.at(0), [&](auto x_tag) {
-                with_type<float, f16, bf16>(types.at(1), [&](auto scale_tag) {
+                with_type<float, f16, bf16, f8e8m0>(types.at(1), [&](auto scale_tag) {
                     with_type<float, f16, bf16>(types.at(3), [&](auto y_tag) {
                         using X = decltype(x_tag);
                         using Y = decltype(y_tag);

@@ -42,8 +42,8 @@ OperatorFacts at_newest(OperatorFacts facts, const std::vector<Level> &levels) {
 std::vector<OperatorFacts> read() {
 #define HEWN_UNPACK(...) __VA_ARGS__
 #define HEWN_TENSOR(name, member, role, like, integers, optional_from, one_element, blocks, \
-                    middle, mixed) \
-    {#name, role, like, type_##integers, one_element, blocks, mixed, {}},
+                    middle, mixed, besides) \
+    {#name, role, like, type_##integers, one_element, blocks, mixed, types_in(besides), {}},
 #define HEWN_LEVEL(number, least, most, ...) {number, least, most, {__VA_ARGS__}},
 #define HEWN_OPERATOR(name, kernels, type, directml, command, formula, onnx, in_place, wraps, \
                       one_width, as_f32, signature, tensors, levels) \
@@ -134,7 +134,7 @@ DataTypes operand_types(const OperatorFacts &op, const std::string &signature) {
         const TensorFacts &tensor = op.tensors[t];
         if (types[t]) continue;
         const hewn_data_type like = types[size_t(tensor.like)];
-        types[t] = tensor.integers && !is_float_type(like) ? tensor.integers : like;
+        types[t] = tensor.integers && !is_wide_float_type(like) ? tensor.integers : like;
     }
     return types;
 }

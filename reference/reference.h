@@ -12,6 +12,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "small_floats.h"
+
 namespace reference {
 
 // IEEE-754 binary16, kept as its bits.
@@ -89,10 +91,12 @@ inline bf16 to_bf16(float x) {
     return {uint16_t((bits + 0x7fff + (bits >> 16 & 1)) >> 16)};
 }
 
+// x rounded once to T, nearest even. A small float saturates.
 template<class T>
 T from_f32(float x) {
     if constexpr (std::is_same_v<T, f16>) return to_f16(x);
     else if constexpr (std::is_same_v<T, bf16>) return to_bf16(x);
+    else if constexpr (is_small_float<T>) return to_small_float<T>(x, true);
     else return x;
 }
 
@@ -121,21 +125,29 @@ struct Limits<Narrow<Bits, T>> {
 // The value of an absent zero point in DirectML's QUANTIZE and DEQUANTIZE: the middle of an
 // unsigned type's range, 0 for a signed type.
 template<class T>
-constexpr int middle = Limits<T>::min < 0 ? 0 : Limits<T>::max / 2 + 1;
+constexpr int middle = [] {
+    if constexpr (is_small_float<T>) return 0;
+    else return Limits<T>::min < 0 ? 0 : Limits<T>::max / 2 + 1;
+}();
 
-// clamp(roundToIntegralTiesToEven(q) + z, Min, Max); z if q is NaN.
+// clamp(roundToIntegralTiesToEven(q) + z, Min, Max); z if q is NaN. For a small float the code of
+// q, which saturates or not; it has no zero point.
 template<class Out>
-Out quantize_quotient(float q, Out z) {
-    if (std::isnan(q)) return z;
-    constexpr double min = Limits<Out>::min, max = Limits<Out>::max;
-    const double r = double(std::nearbyint(q)) + z;  // exact wherever it decides
-    return Out(r < min ? min : r > max ? max : r);
+Out quantize_quotient(float q, Out z, bool saturate = true) {
+    if constexpr (is_small_float<Out>) {
+        return to_small_float<Out>(q, saturate);
+    } else {
+        if (std::isnan(q)) return z;
+        constexpr double min = Limits<Out>::min, max = Limits<Out>::max;
+        const double r = double(std::nearbyint(q)) + z;  // exact wherever it decides
+        return Out(r < min ? min : r > max ? max : r);
+    }
 }
 
 // QUANTIZE_LINEAR: clamp(round(x / s) + z, Min, Max).
 template<class Out, class In, class Scale>
-Out quantize_linear(In x, Scale s, Out z) {
-    return quantize_quotient<Out>(to_f32(x) / to_f32(s), z);
+Out quantize_linear(In x, Scale s, Out z, bool saturate = true) {
+    return quantize_quotient<Out>(to_f32(x) / to_f32(s), z, saturate);
 }
 
 // A float format with `bits` significant bits, or fewer below 2^least_exponent.
@@ -160,10 +172,10 @@ inline float rounded_to(const FloatFormat &format, float x) {
 // QUANTIZE_LINEAR with the attribute `precision`: x and s are rounded to the format, and then their
 // quotient is.
 template<class Out, class In, class Scale>
-Out quantize_linear(In x, Scale s, Out z, const FloatFormat &precision) {
+Out quantize_linear(In x, Scale s, Out z, const FloatFormat &precision, bool saturate = true) {
     const float dividend = rounded_to(precision, to_f32(x)),
                 divisor = rounded_to(precision, to_f32(s));
-    return quantize_quotient<Out>(rounded_to(precision, dividend / divisor), z);
+    return quantize_quotient<Out>(rounded_to(precision, dividend / divisor), z, saturate);
 }
 
 // The range of the tensor that DYNAMIC_QUANTIZE_LINEAR quantizes. It always includes 0; NaN does
@@ -195,10 +207,12 @@ Out dynamic_zero_point(const Range &range, float s) {
 }
 
 // DEQUANTIZE_LINEAR: (x - z) * s. The difference is exact and is rounded once to f32. The product
-// is rounded to f32, and for an output of f16 or bf16 once more.
+// is rounded to f32, and for an output of f16 or bf16 once more. A small float is exact in f32, and
+// has no zero point.
 template<class Out, class Scale, class In>
 Out dequantize_linear_to(In x, Scale s, In z) {
-    return from_f32<Out>(float(int64_t(x) - int64_t(z)) * to_f32(s));
+    if constexpr (is_small_float<In>) return from_f32<Out>(to_f32(x) * to_f32(s));
+    else return from_f32<Out>(float(int64_t(x) - int64_t(z)) * to_f32(s));
 }
 template<class Scale, class In>
 Scale dequantize_linear(In x, Scale s, In z) {
@@ -233,6 +247,8 @@ bool same(T a, T b) {
         return a.bits == b.bits || ((a.bits & 0x7fff) > 0x7c00 && (b.bits & 0x7fff) > 0x7c00);
     else if constexpr (std::is_same_v<T, bf16>)
         return a.bits == b.bits || ((a.bits & 0x7fff) > 0x7f80 && (b.bits & 0x7fff) > 0x7f80);
+    else if constexpr (is_small_float<T>)
+        return a.bits == b.bits || (std::isnan(to_f32(a)) && std::isnan(to_f32(b)));
     else if constexpr (std::is_same_v<T, float>)
         return to_bits(a) == to_bits(b) || (std::isnan(a) && std::isnan(b));
     else return a == b;

@@ -34,15 +34,23 @@ uint64_t memory_bytes(hewn_data_type type, int64_t elements) {
                     : uint64_t(elements) * element_bytes(type);
 }
 
-bool is_float_type(hewn_data_type type) {
+bool is_wide_float_type(hewn_data_type type) {
 #define HEWN_TYPE(name, T, number) \
-    if (type == HEWN_DATA_TYPE_##number) return is_float<T>;
+    if (type == HEWN_DATA_TYPE_##number) return is_wide_float<T>;
     HEWN_EACH_TYPE(HEWN_TYPE)
 #undef HEWN_TYPE
     return false;
 }
 
+bool is_code(hewn_data_type type) {
+#define HEWN_SMALL_FLOAT(word, name, numpy, bits, mantissa, bias, largest, nan, sign) \
+    if (type == HEWN_DATA_TYPE_##name) return sign != 0;
+#include "types.inc"
+    return false;
+}
+
 hewn_data_type parse_type(const std::string &name) {
+    if (name == "f8") return HEWN_DATA_TYPE_FLOAT8E4M3FN;  // it stands for all that are codes
     for (const auto &[text, type] : TYPE_NAMES) {
         if (name == text) return type;
     }
@@ -57,7 +65,11 @@ const char *type_name(hewn_data_type type) {
 }
 
 hewn_data_type byte_of(hewn_data_type packed) {
-    return *type_name(packed) == 'i' ? HEWN_DATA_TYPE_INT8 : HEWN_DATA_TYPE_UINT8;
+    switch (*type_name(packed)) {
+    case 'f': return HEWN_DATA_TYPE_FLOAT8E4M3FN;
+    case 'i': return HEWN_DATA_TYPE_INT8;
+    default: return HEWN_DATA_TYPE_UINT8;
+    }
 }
 
 hewn_data_type unsigned_twin(hewn_data_type type) {
@@ -73,12 +85,12 @@ hewn_data_type unsigned_twin(hewn_data_type type) {
 template<class T>
 std::string text_of(T value) {
     std::ostringstream text;
-    if constexpr (std::is_same_v<T, f16> || std::is_same_v<T, bf16>)
-        text << std::setprecision(9) << reference::to_f32(value) << " (0x" << std::hex << value.bits
-             << ")";
-    else if constexpr (std::is_same_v<T, float>)
+    if constexpr (std::is_same_v<T, float>)
         text << std::setprecision(9) << value << " (0x" << std::hex << reference::to_bits(value)
              << ")";
+    else if constexpr (is_float<T>)
+        text << std::setprecision(9) << reference::to_f32(value) << " (0x" << std::hex
+             << int(value.bits) << ")";
     else text << +value;
     return text.str();
 }

@@ -1,5 +1,6 @@
 #include "values.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -143,11 +144,30 @@ const std::vector<bf16> &special_bf16() {
     return values;
 }
 
+namespace {
+// The ends of the ranges of subnormal, normal and infinite numbers, and the NaN that is written,
+// with both signs.
+template<class T>
+std::vector<T> special_small_floats() {
+    const reference::SmallFloat &format = T::format;
+    const int normal = 1 << format.mantissa,
+              most = (format.sign != 0 ? format.sign : 1 << format.bits) - 1;
+    std::vector<T> v;
+    for (const int code : {0, 1, normal - 1, normal, normal + 1, format.largest - 1, format.largest,
+                           std::min(format.largest + 1, most), format.nan, most}) {
+        v.push_back({uint8_t(code)});
+        v.push_back({uint8_t(code | format.sign)});
+    }
+    return v;
+}
+}  // namespace
+
 template<class T>
 std::vector<T> special_values() {
     if constexpr (std::is_same_v<T, float>) return special_f32();
     else if constexpr (std::is_same_v<T, f16>) return special_f16();
     else if constexpr (std::is_same_v<T, bf16>) return special_bf16();
+    else if constexpr (is_small_float<T>) return special_small_floats<T>();
     else {
         std::vector<T> v;
         // The ends of the range of every narrower type, and the neighbours of the powers of two
@@ -207,7 +227,7 @@ T random_value(Random &random) {
     else if constexpr (std::is_same_v<T, f16>) return {uint16_t(bits)};
     else if constexpr (std::is_same_v<T, bf16>)  // any bits, or numbers whose sums are rounded
         return {uint16_t(random.one_in(4) ? bits : 0x3f00 + bits % 0x200 + (bits >> 32 & 0x8000))};
-    else return T(bits);
+    else return from_lowest<T>(bits);
 }
 
 #define HEWN_TYPE(name, T, number) \

@@ -26,10 +26,10 @@ std::vector<DataTypes> Variant::all_types() const {
         all.back()[0] = HEWN_DATA_TYPE_FLOAT16;
     }
     for (const TensorFacts &tensor : facts(op()).tensors) {
-        for (const hewn_data_type packed : tensor.newest) {
-            if (sub_byte_bits_of(packed) == 0) continue;
+        for (const hewn_data_type type : tensor.newest) {
+            if (sub_byte_bits_of(type) == 0 && !is_code(type)) continue;
             DataTypes types = all[0];
-            std::replace(types.begin(), types.end(), byte_of(packed), packed);
+            std::replace(types.begin(), types.end(), byte_of(type), type);
             if (types != all[0]) all.push_back(types);
         }
     }

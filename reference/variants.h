@@ -24,7 +24,8 @@ struct Variant {
     hewn_operator_type op() const { return parse_operator(operator_name); }
     DataTypes types() const { return operand_types(op(), signature); }
     // The types of tensors that this kernel serves: its own first. ADD's kernels of signed integers
-    // also serve unsigned ones, kernels of 8 bits serve sub-byte types, and those of f32 serve f16
+    // also serve unsigned ones, kernels of 8 bits serve sub-byte types, kernels of codes serve all
+    // small floats, and those of f32 serve f16
     // in DYNAMIC_QUANTIZE_LINEAR on GPUs.
     std::vector<DataTypes> all_types() const;
     hewn_device_kind device() const { return kind_of_variant(target.c_str()); }

@@ -338,13 +338,16 @@ Difference difference(const Problem &problem, const void *expected) {
                 double distance;
                 if constexpr (std::is_same_v<T, float>)
                     distance = std::fabs(double(got[i]) - want[i]) / (std::fabs(want[i]) * 0x1p-22);
-                else if constexpr (is_float<T>)
+                else if constexpr (is_float<T>) {
+                    double relative = std::is_same_v<T, f16> ? 0x1p-9 : 0x1p-6, least = 0x1p-23;
+                    if constexpr (hewn_test::is_small_float<T>) {
+                        relative = std::ldexp(2.0, -T::format.mantissa);
+                        least = std::ldexp(relative, T::format.least_exponent());
+                    }
                     distance =
                         std::fabs(double(reference::to_f32(got[i])) - reference::to_f32(want[i])) /
-                        (std::fabs(reference::to_f32(want[i])) *
-                             (std::is_same_v<T, f16> ? 0x1p-9 : 0x1p-6) +
-                         0x1p-23);
-                else
+                        (std::fabs(reference::to_f32(want[i])) * relative + least);
+                } else
                     distance =
                         problem.op == "add" ? 2 : std::fabs(double(got[i]) - double(want[i]));
                 if (!(distance <= 1)) result.within_a_step = false;

@@ -66,6 +66,15 @@ private:
     const OrtTypeInfo *info_type_ = nullptr;
 };
 
+// Sets a node's attributes, each of which find(name) finds or does not find. The types must be set.
+template<class Find>
+void read_attributes(NodeFacts &facts, const Find &find) {
+    facts.axis = find("axis").value_or(facts.axis);
+    facts.block_size = find("block_size").value_or(facts.block_size);
+    for (auto &[name, value] : facts.attributes) value = find(name.c_str());
+    set_defaults_by_type(facts);
+}
+
 class Node {
 public:
     Node(const Ort &ort, const OrtNode *node) : ort_(&ort), node_(node) {
@@ -80,10 +89,7 @@ public:
             facts_.inputs.push_back(value.type());
         }
         for (const Value &value : outputs_) facts_.outputs.push_back(value.type());
-        facts_.axis = attribute("axis", facts_.axis);
-        facts_.block_size = attribute("block_size", facts_.block_size);
-        for (auto &[name, value] : facts_.attributes) value = attribute(name.c_str(), value);
-        set_defaults_by_type(facts_);
+        read_attributes(facts_, [this](const char *name) { return attribute(name); });
     }
     const OrtNode *get() const { return node_; }
     const NodeFacts &facts() const { return facts_; }
@@ -104,13 +110,14 @@ private:
         for (const OrtValueInfo *info : infos) values.emplace_back(*ort_, info);
         return values;
     }
-    int64_t attribute(const char *name, int64_t otherwise) const {
+    std::optional<int64_t> attribute(const char *name) const {
         const OrtOpAttr *const attribute =
-            ort_->get_or<const OrtOpAttr *>(nullptr, &OrtApi::Node_GetAttributeByName, node_, name);
+            ort_->find<const OrtOpAttr *>(&OrtApi::Node_GetAttributeByName, node_, name)
+                .value_or(nullptr);
         if (!attribute ||
             ort_->get<OrtOpAttrType>(&OrtApi::OpAttr_GetType, attribute) != ORT_OP_ATTR_INT)
-            return otherwise;
-        int64_t value = otherwise;
+            return {};
+        int64_t value = 0;
         size_t bytes = 0;
         (*ort_)(&OrtApi::ReadOpAttr, attribute, ORT_OP_ATTR_INT, &value, sizeof value, &bytes);
         return value;
@@ -162,11 +169,11 @@ struct Group {
 // Whether QuantizeLinear or DequantizeLinear may be part of a group. It must have one scale, at
 // most one zero point, and no attribute that changes the formula. The other attributes of ONNX do
 // not matter: `axis` only picks the dimension of several scales, `output_dtype` is visible in the
-// types, and `saturate` is for float8.
+// types, and `saturate` is for float8, which the operators of groups do not have.
 bool is_per_tensor(const Node &linear) {
     const auto &inputs = linear.inputs();
     const bool has_zero_point = inputs.size() > 2 && inputs[2].exists();
-    return linear.facts().block_size == 0 && !asks_for_any(linear.facts().attributes) &&
+    return linear.facts().block_size == 0 && !asks_for_any(linear.facts().attributes, "saturate") &&
            inputs[1].is_scalar() && (!has_zero_point || inputs[2].is_scalar());
 }
 
@@ -257,11 +264,11 @@ std::string text_of(const Ort &ort, Get get, const OrtKernelInfo *info) {
 template<class Get>
 std::optional<hewn_data_type> type_of_tensor(const Ort &ort, Get get, const OrtKernelInfo *info,
                                              size_t i) {
-    OrtTypeInfo *const type = ort.get_or<OrtTypeInfo *>(nullptr, get, info, i);
+    const auto type = ort.find<OrtTypeInfo *>(get, info, i);
     if (!type) return {};
-    const std::unique_ptr<OrtTypeInfo, void (*)(OrtTypeInfo *)> owner(type,
+    const std::unique_ptr<OrtTypeInfo, void (*)(OrtTypeInfo *)> owner(*type,
                                                                       ort.api.ReleaseTypeInfo);
-    return type_of(ort, type);
+    return type_of(ort, *type);
 }
 
 NodeFacts facts_of_kernel(const Ort &ort, const OrtKernelInfo *info) {
@@ -280,13 +287,9 @@ NodeFacts facts_of_kernel(const Ort &ort, const OrtKernelInfo *info) {
         const auto type = type_of_tensor(ort, &OrtApi::KernelInfo_GetOutputTypeInfo, info, i);
         facts.outputs.push_back(type.value_or(HEWN_DATA_TYPE_UNKNOWN));
     }
-    const auto attribute = [&](const char *name, int64_t otherwise) {
-        return ort.get_or<int64_t>(otherwise, &OrtApi::KernelInfoGetAttribute_int64, info, name);
-    };
-    facts.axis = attribute("axis", facts.axis);
-    facts.block_size = attribute("block_size", facts.block_size);
-    for (auto &[name, value] : facts.attributes) value = attribute(name.c_str(), value);
-    set_defaults_by_type(facts);
+    read_attributes(facts, [&](const char *name) {
+        return ort.find<int64_t>(&OrtApi::KernelInfoGetAttribute_int64, info, name);
+    });
     return facts;
 }
 

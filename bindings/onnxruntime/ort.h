@@ -3,6 +3,7 @@
 #pragma once
 
 #include <exception>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -52,14 +53,14 @@ public:
         (*this)(function, arguments..., &value);
         return value;
     }
-    // The same, but returns `otherwise` if the function fails, as it does for something absent.
+    // The same, but returns nothing if the function fails, as it does for something absent.
     template<class Value, class Function, class... Arguments>
-    Value get_or(Value otherwise, Function OrtApi::*function, Arguments... arguments) const {
-        Value value = otherwise;
+    std::optional<Value> find(Function OrtApi::*function, Arguments... arguments) const {
+        Value value{};
         OrtStatus *const absent = (api.*function)(arguments..., &value);
         if (!absent) return value;
         api.ReleaseStatus(absent);
-        return otherwise;
+        return {};
     }
     // Calls function(), and returns a status. For functions that ONNX Runtime calls: no exception
     // leaves them.

@@ -24,7 +24,13 @@ constexpr struct {
               {ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT4, HEWN_DATA_TYPE_UINT4},
               {ONNX_TENSOR_ELEMENT_DATA_TYPE_INT4, HEWN_DATA_TYPE_INT4},
               {ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT2, HEWN_DATA_TYPE_UINT2},
-              {ONNX_TENSOR_ELEMENT_DATA_TYPE_INT2, HEWN_DATA_TYPE_INT2}};
+              {ONNX_TENSOR_ELEMENT_DATA_TYPE_INT2, HEWN_DATA_TYPE_INT2},
+              {ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E4M3FN, HEWN_DATA_TYPE_FLOAT8E4M3FN},
+              {ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E4M3FNUZ, HEWN_DATA_TYPE_FLOAT8E4M3FNUZ},
+              {ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E5M2, HEWN_DATA_TYPE_FLOAT8E5M2},
+              {ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E5M2FNUZ, HEWN_DATA_TYPE_FLOAT8E5M2FNUZ},
+              {ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E8M0, HEWN_DATA_TYPE_FLOAT8E8M0},
+              {ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT4E2M1, HEWN_DATA_TYPE_FLOAT4E2M1}};
 
 uint32_t index_of(hewn_operator_type type, hewn_operator_info &info) {
     uint32_t index = 0;
@@ -88,8 +94,10 @@ hewn_data_type hewn_type(ONNXTensorElementDataType type) {
 }
 
 void set_defaults_by_type(NodeFacts &node) {
-    int64_t &precision = node.attributes.at("precision");
-    if (!node.is("QuantizeLinear") || node.version < 23 || precision != 0) return;
+    std::optional<int64_t> &precision = node.attributes.at("precision");
+    if (precision == 0) precision.reset();  // ONNX's number for the default
+    if (!node.is("QuantizeLinear") || node.version < 23 || precision) return;
+    if (node.input(1) == HEWN_DATA_TYPE_FLOAT8E8M0) return;
     for (const auto &known : kTypes) {
         if (known.hewn == node.input(1)) precision = known.onnx;
     }
@@ -124,17 +132,18 @@ const std::vector<Attribute> &attributes_of_table() {
 const Attributes &no_attributes() {
     static const Attributes none = [] {
         Attributes names;
-        for (const Attribute &attribute : attributes_of_table()) names[attribute.name] = 0;
+        for (const Attribute &attribute : attributes_of_table()) names[attribute.name] = {};
         return names;
     }();
     return none;
 }
 
-bool asks_for_any(const Attributes &attributes) {
+bool asks_for_any(const Attributes &attributes, std::string_view ignored) {
     return std::any_of(attributes_of_table().begin(), attributes_of_table().end(),
                        [&](const Attribute &attribute) {
-                           const int64_t value = attributes.at(attribute.name);
-                           return value != 0 && value != attribute.values.front();
+                           const std::optional<int64_t> value = attributes.at(attribute.name);
+                           return attribute.name != ignored && value &&
+                                  value != attribute.values.front();
                        });
 }
 
@@ -142,9 +151,9 @@ std::optional<std::vector<int32_t>> numbers_of(const Operator &op, const Attribu
     std::vector<int32_t> numbers;
     for (const Attribute &attribute : attributes_of_table()) {
         if (attribute.type != op.type) continue;
-        const int64_t given = attributes.at(attribute.name);
         const auto &values = attribute.values;
-        const auto found = given ? std::find(values.begin(), values.end(), given) : values.begin();
+        const int64_t given = attributes.at(attribute.name).value_or(values.front());
+        const auto found = std::find(values.begin(), values.end(), given);
         if (found == values.end()) return {};
         numbers.push_back(int32_t(found - values.begin()));
     }

@@ -23,8 +23,9 @@ constexpr size_t kMaxTensors = 16;
 using Types = std::array<hewn_data_type, kMaxTensors>;
 
 // A node's values of the attributes that hewn's operators have too: ONNX's numbers, by name.
-using Attributes = std::map<std::string, int64_t>;
-// All attributes, with the value 0, which stands for "not given".
+// Nothing if the node does not have the attribute.
+using Attributes = std::map<std::string, std::optional<int64_t>>;
+// All attributes, without values.
 const Attributes &no_attributes();
 
 // One of hewn's operators as a node of ONNX's.
@@ -75,7 +76,8 @@ struct NodeFacts {
 };
 
 // Sets absent attributes whose default depends on a type: from opset 23 on, the default precision
-// of QuantizeLinear's division is the type of its scale.
+// of QuantizeLinear's division is the type of its scale. It is f32 for a scale of float8e8m0, in
+// which no quotient can be expressed.
 void set_defaults_by_type(NodeFacts &node);
 
 // The operator for a node of this name and version, as Operator::between says. Null if hewn has
@@ -85,8 +87,8 @@ const Operator *find_operator(const NodeFacts &node, bool between);
 // The operator that computes the node by itself. Null if hewn cannot compute it. `target` is as
 // hewn_compile_options::variant.
 const Operator *operator_for(const NodeFacts &node, const std::string &target);
-// Whether an attribute has a value other than the default of hewn's operators.
-bool asks_for_any(const Attributes &attributes);
+// Whether an attribute other than `ignored` has a value other than the default of hewn's operators.
+bool asks_for_any(const Attributes &attributes, std::string_view ignored);
 // Whether hewn can compute the operator with these types on this machine. The type of an absent
 // input is UNKNOWN.
 bool computes(const Operator &op, const Types &types, const std::string &target,

@@ -13,9 +13,15 @@ import re
 import sys
 import textwrap
 
-HEADER = pathlib.Path(__file__).parents[2] / "include/hewn/hewn.h"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT))
+from lists.data_types import DATA_TYPES  # noqa: E402
+
+HEADER = ROOT / "include/hewn/hewn.h"
 NAMES = {"InputTensor": "x", "OutputTensor": "out"}
 KINDS = {"f": "float", "bf": "bfloat", "i": "int", "u": "uint"}
+# The floats of at most 8 bits, with the names that ml_dtypes and PyTorch give them.
+SMALL_FLOATS = {t.name: t.small_float.numpy for t in DATA_TYPES if t.small_float}
 KEYWORDS = {
     "axis": "int | None",
     "block_size": "int | None",
@@ -37,6 +43,10 @@ ABOUT = {
     "variant": "a target (\"x86_64_avx2\") or the name of a kernel, as in hewn.variants(), to use"
     " instead of the best one for this CPU.",
 }
+ATTRIBUTES = {
+    "saturate": " It is about an output of float8: True makes the largest number of whatever is beyond"
+    " it, False makes infinity, or NaN in a type without infinity.",
+}
 RAISES = (
     "hewn.Error, a ValueError, if an argument breaks a rule. The message names the argument and the"
     " rule, `status` the kind of rule. Nothing has been written then."
@@ -53,13 +63,17 @@ def python_name(tensor):
 
 def python_type(word):
     """A type's name in Python: uint8 for u8."""
+    if word in SMALL_FLOATS:
+        return SMALL_FLOATS[word]
     kind = word.rstrip("0123456789")
     return KINDS[kind] + word[len(kind) :]
 
 
 def python_value(word):
-    """An attribute's value in Python: float16 for f16, bfloat16 for bf16. Problem::set_attributes of
-    the extension module does the same."""
+    """An attribute's value in Python: float16 for f16, bfloat16 for bf16, True for 1.
+    Problem::set_attributes of the extension module does the same."""
+    if word in ("0", "1"):
+        return str(word == "1")
     return re.sub(r"f(?=\d)", "float", word)
 
 
@@ -76,7 +90,10 @@ class Operator:
         roles = [tensor["role"] for tensor in self.tensors]
         self.inputs = self.names[: roles.index("output")]
         self.output, *self.others = self.tensors[len(self.inputs) :]
-        self.attributes = [attribute["name"] for attribute in row["attributes"]]
+        self.attributes = {a["name"]: [*map(python_value, a["values"])] for a in row["attributes"]}
+
+    def type_name(self, word):
+        return python_type(word)
 
     def keywords(self):
         """The keywords that the function has: axis and block_size if a scale or zero point may have
@@ -107,21 +124,23 @@ class Operator:
         yield "*"
         for word in self.keywords():
             yield f"{word}: {KEYWORDS[word]} = None" if annotated else f"{word}=None"
-        for word in self.attributes:
-            yield f"{word}: DType | None = None" if annotated else f"{word}=None"
+        for word, values in self.attributes.items():
+            kind = "bool" if "True" in values else "DType"
+            yield f"{word}: {kind} | None = None" if annotated else f"{word}=None"
 
     def type_text(self, tensor):
         if tensor["like"] < 0:
-            return listed([python_type(word) for word in self.types[tensor["name"]]])
+            return listed([self.type_name(word) for word in self.types[tensor["name"]]])
         if tensor["mixed"]:
-            types = map(python_type, self.types[self.tensors[tensor["like"]]["name"]])
-            return listed([name for name in types if "float" in name])
+            words = self.types[self.tensors[tensor["like"]]["name"]]
+            floats = [word for word in words if word.startswith(("f", "bf")) and word not in SMALL_FLOATS]
+            return listed([self.type_name(word) for word in floats + tensor["besides"]])
         return self.like_text(tensor)
 
     def like_text(self, tensor):
         text = f"the type of `{self.names[tensor['like']]}`"
         if tensor["integers"]:
-            text += f", or {python_type(tensor['integers'])} if that is an integer type"
+            text += f", or {self.type_name(tensor['integers'])} if that is an integer type"
         return text
 
     def shape_text(self, index, tensor):
@@ -144,22 +163,31 @@ class Operator:
         if tensor["mixed"]:
             return f" A number becomes {self.like_text(tensor)}."
         if tensor["like"] < 0:
-            return " A number becomes float32, unless `dtype` or `out` is another of these types."
+            return " A number becomes float32, or the type that `dtype` or `out` asks for."
         return ""
+
+    def absent_text(self, tensor):
+        """What an absent tensor means, and which zero points are allowed where that depends on types."""
+        if not tensor["optional_from"]:
+            return ""
+        middle = ", or for an unsigned type the middle of its range" if tensor["middle"] else ""
+        text = f" None means 0{middle}."
+        if SMALL_FLOATS.keys() & self.types.get(self.tensors[tensor["like"]]["name"], []):
+            text += " Floats have no zero point but 0, and hewn does not read an array of them."
+        return text
 
     def tensor_lines(self):
         for index, (name, tensor) in enumerate(zip(self.inputs, self.tensors)):
             text = f"{self.type_text(tensor)}; {self.shape_text(index, tensor)}."
-            text += self.number_text(tensor)
-            if tensor["optional_from"]:
-                middle = ", or for an unsigned type the middle of its range" if tensor["middle"] else ""
-                text += f" None means 0{middle}."
-            yield name, text
+            yield name, text + self.number_text(tensor) + self.absent_text(tensor)
 
     def default_type(self):
         like = self.output["like"]
         if like >= 0:
-            return f"that of `{self.names[like]}`"
+            words = self.types.get(self.tensors[like]["name"], [])
+            scales = [python_type(word) for word in words if word in SMALL_FLOATS]
+            other = f", or float32 if that is {listed(scales)}" if scales else ""
+            return f"that of `{self.names[like]}`{other}"
         data = self.types.get(self.tensors[0]["name"])
         of_data = all(word in self.types[self.output["name"]] for word in data)
         default = f"that of `{self.inputs[0]}`" if of_data else "uint8"
@@ -182,10 +210,9 @@ class Operator:
             "x": self.inputs[0], "default": self.default_type(), "short": short, "overlap": overlap
         }
         about = {word: ABOUT[word].format(**values) for word in self.keywords()}
-        for attribute in self.row["attributes"]:
-            first, *others = map(python_value, attribute["values"])
-            text = f"ONNX's attribute of that name: {first}, which is the default, {listed(others)}."
-            about[attribute["name"]] = text
+        for word, (first, *others) in self.attributes.items():
+            values = listed([f"{first} (the default)", *others])
+            about[word] = f"ONNX's attribute of that name: {values}.{ATTRIBUTES.get(word, '')}"
         for name, text in [*self.tensor_lines(), *about.items()]:
             yield from textwrap.wrap(f"{name}: {text}", 92, subsequent_indent="    ")
         yield ""
@@ -277,6 +304,10 @@ def module(operators):
     yield "from ._table import Error, Operator\n\n"
     yield names_of(operators)
     yield "OPERATORS = {\n" + "".join(op.entry() for op in operators) + "}\n"
+    yield "# Python's names of all types that operators take.\nTYPES = {\n"
+    for word in dict.fromkeys(word for op in operators for words in op.types.values() for word in words):
+        yield f'    "{word}": "{python_type(word)}",\n'
+    yield "}\n"
     yield "\n\n" + status_class('    """The kind of rule that a call broke: hewn.Error.status."""\n\n')
     yield "\n\ndef _error(status, message):\n    return Error(Status(status), message)\n"
     yield "\n\n_rows = {row.number: (row.names, row.mixed) for row in OPERATORS.values()}\n"
@@ -291,7 +322,7 @@ def stub(operators):
     yield "from numpy.typing import NDArray\n\nfrom ._hewn import Library\n"
     yield "from ._table import DType, Operator, Tensor\n\n"
     yield names_of(operators)
-    yield "OPERATORS: dict[str, Operator]\nlibrary: Library\nT = TypeVar('T')\n\n"
+    yield "OPERATORS: dict[str, Operator]\nTYPES: dict[str, str]\nlibrary: Library\nT = TypeVar('T')\n\n"
     yield status_class() + "\n"
     for op in operators:
         yield op.stub("NDArray[Any]", "NDArray[Any]") + op.stub("T", "T") + "\n"

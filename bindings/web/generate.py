@@ -1,7 +1,8 @@
 """Writes the generated files of the npm package: generate.py OPERATORS_JSON VERSION FOLDER
 
 OPERATORS_JSON is generated/operators.json of a build, which has lists/operators.py as JSON.
-operators.d.ts and package.json are written to FOLDER. A new operator needs no change here."""
+operators.d.ts, small_floats.mjs and package.json are written to FOLDER. A new operator needs no
+change here."""
 
 import importlib.util
 import json
@@ -14,11 +15,17 @@ HERE = pathlib.Path(__file__).resolve().parent
 SPEC = importlib.util.spec_from_file_location("python", HERE.parent / "python/generate.py")
 python = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(python)
+from lists.files import SMALL_FLOATS  # noqa: E402  whose folder the Python package's generator adds
 
 
 def camel(words):
     first, *others = words.split("_")
     return first + "".join(word.capitalize() for word in others)
+
+
+def type_name(word):
+    """A type's name in JavaScript: float8e4m3fn for f8e4m3fn."""
+    return "float" + word[1:] if word in python.SMALL_FLOATS else python.python_type(word)
 
 
 class Interface(python.Operator):
@@ -28,6 +35,9 @@ class Interface(python.Operator):
         super().__init__(row)
         names = [tensor["name"].removesuffix("Tensor") for tensor in self.tensors]
         self.names = [name[0].lower() + name[1:] for name in names]
+
+    def type_name(self, word):
+        return type_name(word)
 
     def members(self):
         for name, tensor in zip(self.names, self.tensors):
@@ -41,9 +51,9 @@ class Interface(python.Operator):
 
     def attributes_text(self):
         members = []
-        for attribute in self.row["attributes"]:
-            values = " | ".join(f"'{python.python_value(word)}'" for word in attribute["values"])
-            members.append(f"{attribute['name']}?: {values}")
+        for name, values in self.attributes.items():
+            quoted = " | ".join(f"'{value}'" for value in values)
+            members.append(f"{name}?: {'boolean' if 'True' in values else quoted}")
         kind = f"{{{'; '.join(members)}}}" if members else "Record<string, never>"
         return f"    {camel(self.row['name'])}: {kind};\n"
 
@@ -62,6 +72,17 @@ def declarations(rows):
     yield "}\n"
 
 
+def small_floats():
+    """A module with the numbers of small floats by the names of the types."""
+    names = ("bits", "mantissa", "bias", "largest", "nan", "sign")
+    numbers = {type_name(row["name"]): {name: row[name] for name in names} for row in SMALL_FLOATS}
+    return (
+        "// Written by generate.py from hewn's list of data types, which explains the numbers\n"
+        "// (SmallFloat in lists/declarations.py).\n"
+        f"export const SMALL_FLOATS = {json.dumps(numbers, indent=4)};\n"
+    )
+
+
 def package(version):
     manifest = json.loads((HERE / "package.json").read_text(encoding="utf-8"))
     return json.dumps({**manifest, "version": version}, indent=4) + "\n"
@@ -74,6 +95,7 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in (
         ("operators.d.ts", "".join(declarations(rows))),
+        ("small_floats.mjs", small_floats()),
         ("package.json", package(version)),
     ):
         (folder / name).write_text(text, encoding="utf-8", newline="\n")

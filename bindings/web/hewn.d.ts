@@ -3,7 +3,9 @@ import type {Attributes, Operators} from './operators.js';
 export type {Attributes, Operators};
 
 export type DataType = 'float32' | 'float16' | 'bfloat16' | 'uint64' | 'int64' | 'uint32' |
-    'int32' | 'uint16' | 'int16' | 'uint8' | 'int8' | 'uint4' | 'int4' | 'uint2' | 'int2';
+    'int32' | 'uint16' | 'int16' | 'uint8' | 'int8' | 'uint4' | 'int4' | 'uint2' | 'int2' |
+    'float8e4m3fn' | 'float8e4m3fnuz' | 'float8e5m2' | 'float8e5m2fnuz' | 'float8e8m0' |
+    'float6e2m3' | 'float6e3m2' | 'float4e2m1';
 
 /** A tensor's type and layout, without memory. The arrays have one number for each dimension, from
  * the outermost to the innermost. */
@@ -11,7 +13,7 @@ export interface TensorDesc {
     dataType: DataType;
     /** The size of each of the dimensions, of which there are at most 8. [] is one element. */
     shape: readonly number[];
-    /** The distance between neighbours in each dimension, in elements, also for types of 4 and 2
+    /** The distance between neighbours in each dimension, in elements, also for types of less than 8
      * bits. 0 repeats an input's elements. By default the tensor is contiguous and row-major. */
     strides?: readonly number[];
     /** For a scale or zero point: how many elements of each dimension share one of its elements. By
@@ -35,7 +37,7 @@ export class Tensor implements TensorDesc {
     readonly strides?: readonly number[];
     readonly blockSizes?: readonly number[];
     /** The number of elements in memory, from the first to the last, including those that strides
-     * skip. For types of 4 and 2 bits: the number of bytes. */
+     * skip. For types of less than 8 bits: the number of bytes. */
     readonly length: number;
     /** The number of bytes in memory. */
     readonly byteLength: number;
@@ -46,8 +48,9 @@ export class Tensor implements TensorDesc {
     /** The same memory as bytes. */
     get bytes(): Uint8Array;
     /** Copies `length` values into the tensor. Numbers are converted as typed arrays convert them.
-     * A Uint16Array that is given for float16 or bfloat16 holds the elements' bits. Throws a
-     * TypeError if the number of values is another, and then writes nothing. */
+     * A Uint16Array that is given for float16 or bfloat16 holds the elements' bits. For floats of 8
+     * bits and for types of less than 8 bits, the values are the bytes in memory, whatever the class
+     * of the array. Throws a TypeError if the number of values is another, and then writes nothing. */
     set(values: ArrayLike<number> | ArrayLike<bigint>): void;
     /** Frees the memory, which JavaScript's garbage collector does not do. After that `data`,
      * `bytes`, set() and operators refuse the tensor. */
@@ -97,7 +100,7 @@ export interface OperatorInfo {
         types: DataType[];
     }[];
     /** The first value of each attribute is the default. */
-    attributes: {name: string; values: string[]}[];
+    attributes: {name: string; values: (string | boolean)[]}[];
 }
 
 /** A loaded module, with a memory of its own of at most 4 GiB. */
@@ -129,7 +132,9 @@ export function load(source?: string | URL | BufferSource | Response | WebAssemb
 
 /** The class of typed array that Tensor.data is for a data type. For float16 it is Float16Array; in
  * engines without that class, and for bfloat16 always, it is a Uint16Array with the elements' bits.
- * For types of 4 and 2 bits it is a Uint8Array; the first element is in a byte's lowest bits. */
+ * For floats of 8 bits it is a Uint8Array of the elements' codes, which are their bits. For types of
+ * less than 8 bits it is a Uint8Array; the first element is in a byte's lowest bits, and an element of
+ * 6 bits may be in two bytes. */
 export function arrayOf(dataType: DataType): any;
 /** Describes one element that serves a whole shape, such as one scale for a tensor. */
 export function repeated(dataType: DataType, shape: readonly number[]): TensorDesc;

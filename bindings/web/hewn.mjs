@@ -4,7 +4,7 @@
 
 // The data types: their numbers (hewn_data_type), and the classes of their arrays. Some engines
 // have no Float16Array. In these, an element of float16 is its 16 bits, as one of bfloat16 is
-// everywhere.
+// everywhere. An element of a float of 8 bits is its code.
 const TYPES = {
     float32: [1, Float32Array],
     float16: [2, globalThis.Float16Array ?? Uint16Array],
@@ -18,6 +18,14 @@ const TYPES = {
     int64: [11, BigInt64Array],
     uint4: [12, Uint8Array],  // packed, the first element in the lowest bits
     int4: [13, Uint8Array],
+    float4e2m1: [21, Uint8Array],
+    float6e3m2: [22, Uint8Array],
+    float6e2m3: [23, Uint8Array],
+    float8e8m0: [24, Uint8Array],
+    float8e5m2fnuz: [25, Uint8Array],
+    float8e5m2: [26, Uint8Array],
+    float8e4m3fnuz: [27, Uint8Array],
+    float8e4m3fn: [28, Uint8Array],
     bfloat16: [29, Uint16Array],
     uint2: [30, Uint8Array],
     int2: [31, Uint8Array],
@@ -89,10 +97,10 @@ export class HewnError extends Error {
 }
 
 // JavaScript's names: quantizeLinear for "quantize_linear", aScale for "AScaleTensor", bfloat16 for
-// "bf16".
+// "bf16", true for "1".
 const operatorName = text => text.replace(/_./g, pair => pair[1].toUpperCase());
 const tensorName = text => text[0].toLowerCase() + text.slice(1).replace(/Tensor$/, '');
-const valueName = text => text.replace(/f(?=\d)/, 'float');
+const valueName = text => (/^[01]$/.test(text) ? text === '1' : text.replace(/f(?=\d)/, 'float'));
 
 /** Loads the module from `source`, by default from the file next to this one. */
 export async function load(source = new URL('hewn.wasm', import.meta.url)) {
@@ -371,7 +379,8 @@ function elements(dataType, length, values) {
     if (!isView && (typeof values !== 'object' || !Number.isSafeInteger(values?.length)))
         throw new TypeError(`values: ${shown(values)}, expected an array`);
     if (values.length !== length) {
-        const what = /int[24]$/.test(dataType) ? `bytes, which are ${dataType}s` : 'elements';
+        const isPacked = /^(u?int|float)[246]($|e)/.test(dataType);
+        const what = isPacked ? `bytes, which are ${dataType}s` : 'elements';
         throw new TypeError(`${values.length} values for ${length} ${what}`);
     }
     const type = arrayOf(dataType);

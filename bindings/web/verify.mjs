@@ -2,12 +2,13 @@
 // are written here in JavaScript, with one rounding for each operation (docs/numerics.md).
 // verify.d.ts documents the exported functions.
 import {alongAxis, arrayOf, repeated, toBf16, toF16} from './hewn.mjs';
+import {SMALL_FLOATS} from './small_floats.mjs';
 
 export {toBf16, toF16};
 
 const f32 = Math.fround;
 
-// ---- binary16 ----
+// ---- Floats ----
 
 const scratch = new DataView(new ArrayBuffer(8));
 
@@ -24,6 +25,41 @@ export function fromBf16(bits) {
     return scratch.getFloat32(0);
 }
 
+// [number(code), code(number)] of a small float. A number is rounded to the nearest code, ties to
+// even, and saturates.
+function smallFloat({bits, mantissa, bias, largest, nan, sign}) {
+    const number = code => {
+        const magnitude = sign ? code & (sign - 1) : code, above = code === magnitude ? 1 : -1;
+        if (!sign) return code === nan ? NaN : 2 ** (code - bias);
+        if (nan && (code === nan || magnitude > largest)) {
+            const isInfinity = magnitude === largest + 1 && nan !== largest + 1;
+            return isInfinity ? above * Infinity : NaN;
+        }
+        const exponent = magnitude >> mantissa, fraction = magnitude & ((1 << mantissa) - 1);
+        const units = exponent ? fraction + (1 << mantissa) : fraction;
+        return above * units * 2 ** (Math.max(exponent, 1) - bias - mantissa);
+    };
+    const magnitudes = Float64Array.from({length: largest + 1}, (_, code) => number(code));
+    const code = value => {
+        if (Number.isNaN(value)) return nan || largest;
+        const magnitude = Math.min(Math.abs(value), magnitudes[largest]);
+        let low = 0;
+        for (let step = 1 << (bits - 1); step; step >>= 1)
+            if (low + step <= largest && magnitudes[low + step] <= magnitude) low += step;
+        const down = magnitude - magnitudes[low], up = magnitudes[low + 1] - magnitude;
+        const nearest = up < down || (up === down && low & 1) ? low + 1 : low;
+        const isNegative = value < 0 || Object.is(value, -0);
+        return isNegative && (nearest || nan !== sign) ? nearest | sign : nearest;
+    };
+    return [number, code];
+}
+/** [number(code), code(number)] of each small float. */
+export const SMALL = Object.fromEntries(
+    Object.entries(SMALL_FLOATS).map(([name, numbers]) => [name, smallFloat(numbers)]));
+// The types that kernels take as codes in bytes, which their signatures call f8.
+const CODES = Object.keys(SMALL_FLOATS).filter(
+    name => SMALL_FLOATS[name].bits === 8 && SMALL_FLOATS[name].sign);
+
 // ---- The formulas ----
 
 // Rounds to the nearest integer, ties to even.
@@ -38,7 +74,10 @@ const difference = (x, zeroPoint) => f32(x - zeroPoint);
 
 const FORMULAS = {
     add: (v, type) => (type.isFloat ? f32(v.a + v.b) : v.a + v.b),
-    quantizeLinear: (v, type) => requantized(f32(f32(v.input) / v.scale), v.zeroPoint, type),
+    quantizeLinear(v, type) {
+        const quotient = f32(f32(v.input) / v.scale);
+        return type.isFloat ? quotient : requantized(quotient, v.zeroPoint, type);
+    },
     dequantizeLinear: v => f32(difference(v.input, v.zeroPoint) * v.scale),
     quantizedLinearAdd(v, type) {
         const a = f32(difference(v.a, v.aZeroPoint) * v.aScale);
@@ -78,9 +117,10 @@ const WHOLE = {
 function typeOf(dataType) {
     const bits = Number(/\d+/.exec(dataType)[0]), isFloat = /^b?float/.test(dataType);
     const signed = dataType.startsWith('int');
-    const [number, toBits] = {float16: [fromF16, toF16], bfloat16: [fromBf16, toBf16]}[dataType] ?? [];
+    const halves = {float16: [fromF16, toF16], bfloat16: [fromBf16, toBf16]};
+    const [number, toBits] = halves[dataType] ?? SMALL[dataType] ?? [];
     const type = {
-        bits, isFloat, Array: toBits ? Uint16Array : arrayOf(dataType),
+        bits, isFloat, Array: halves[dataType] ? Uint16Array : arrayOf(dataType),
         number: number ?? (x => x), stored: toBits ?? (x => x),
     };
     if (!isFloat) type.least = signed ? -(2 ** (bits - 1)) : 0;
@@ -88,7 +128,7 @@ function typeOf(dataType) {
     return type;
 }
 
-/** A view of a tensor's memory. Elements of f16 and bf16 are their bits. */
+/** A view of a tensor's memory. Elements of f16, bf16 and small floats are their bits. */
 export const stored = tensor => new (typeOf(tensor.dataType).Array)(
     tensor.bytes.buffer, tensor.bytes.byteOffset, tensor.length);
 
@@ -119,7 +159,7 @@ const SPECIAL = [0, -0, 0.5, 1.5, 2.5, -0.5, -1.5, 6e-8, 1e-40, 3e38, Infinity, 
 
 function fill(view, type, random) {
     const words = new Uint32Array(view.buffer, view.byteOffset, view.byteLength >> 2);
-    if (!type.isFloat) return words.forEach((_, i) => { words[i] = random(); });
+    if (!type.isFloat || type.bits === 8) return words.forEach((_, i) => { words[i] = random(); });
     // After the special values, half of the elements are any bits, and half are numbers that the
     // scales of these tests make integers or ties of.
     view.forEach((_, i) => {
@@ -129,10 +169,11 @@ function fill(view, type, random) {
     });
 }
 
-// {tensor's name: its type} for a kernel's signature, such as "f32_u8".
-function typesOf({tensors}, signature) {
-    const words = signature.split('_').map(word => word.replace(/^[a-z]+/, kind =>
-        ({f: 'float', bf: 'bfloat', i: 'int', u: 'uint'})[kind]));
+// {tensor's name: its type} for a kernel's signature, such as "f32_u8". `ofCodes` is the type that the
+// signature calls f8.
+function typesOf({tensors}, signature, ofCodes) {
+    const words = signature.split('_').map(word => (word === 'f8' ? ofCodes
+        : word.replace(/^[a-z]+/, kind => ({f: 'float', bf: 'bfloat', i: 'int', u: 'uint'})[kind])));
     const types = tensors.map(tensor => (tensor.inSignature ? words.shift() : undefined));
     const resolve = i => types[i] ??= tensors[i].like < 0 ? 'float32' : likeOf(tensors[i]);
     const likeOf = ({like, likeIntegers}) =>
@@ -154,8 +195,8 @@ const describe = (dataType, axis) =>
 
 const aScale = random => f32(2 ** -(random() % 9) * (1 + (random() % 3) / 7));
 
-function problem(hewn, row, signature, axis, random) {
-    const types = typesOf(row, signature), tensors = {};
+function problem(hewn, row, types, axis, random) {
+    const tensors = {};
     for (const {name, role, oneElement} of row.tensors) {
         const contiguous = role === 'data' || role === 'output';
         const desc = contiguous ? {dataType: types[name], shape: oneElement ? [1, 1] : SHAPE}
@@ -176,9 +217,11 @@ function limit(view, type) {
     });
 }
 
-// A function (y, x) that returns the tensor's element for the output's element there.
-function reader(tensor) {
-    const {number} = typeOf(tensor.dataType), view = stored(tensor);
+// A function (y, x) that returns the tensor's element for the output's element there. A zero point
+// of floats is 0, whatever its element.
+function reader(tensor, role) {
+    const {number, isFloat} = typeOf(tensor.dataType), view = stored(tensor);
+    if (role === 'zeroPoint' && isFloat) return () => 0;
     const [down, along] = tensor.strides ?? [COLUMNS, 1];
     return (y, x) => number(view[y * down + x * along]);
 }
@@ -197,7 +240,9 @@ function elementwise(row, tensors) {
     const formula = FORMULAS[row.name], {output, ...inputs} = tensors;
     if (!formula) throw new Error(`verify.mjs has no formula of ${row.name}`);
     const type = typeOf(output.dataType), expected = new type.Array(output.length);
-    const readers = Object.entries(inputs).map(([name, tensor]) => [name, reader(tensor)]);
+    const roles = Object.fromEntries(row.tensors.map(({name, role}) => [name, role]));
+    const readers = Object.entries(inputs).map(
+        ([name, tensor]) => [name, reader(tensor, roles[name])]);
     for (let i = 0; i < expected.length; i++) {
         const values = {}, y = Math.floor(i / COLUMNS);
         for (const [name, read] of readers) values[name] = read(y, i - y * COLUMNS);
@@ -213,8 +258,10 @@ export function verifyVariant(hewn, {name, operator, signature}, seed = 1) {
     const wide = row.tensors.some(({role, oneElement}) => role === 'scale' && !oneElement);
     const axes = wide ? [undefined, 0, 1] : [undefined];
     const result = {variant: name, elements: 0, differing: 0};
-    for (const axis of axes) {
-        const tensors = problem(hewn, row, signature, axis, random);
+    const formats = signature.split('_').includes('f8') ? CODES : [undefined];
+    const cases = formats.flatMap(ofCodes => axes.map(axis => [ofCodes, axis]));
+    for (const [ofCodes, axis] of cases) {
+        const tensors = problem(hewn, row, typesOf(row, signature, ofCodes), axis, random);
         const compiled = hewn.compile(operator, tensors, {variant: name});
         compiled.run(tensors);
         for (const [name, expected] of Object.entries(expectedOutput(row, tensors))) {

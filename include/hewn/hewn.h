@@ -69,11 +69,11 @@
  *   which hewn_compile reads HEWN_VARIANT.
  * - Results. Every target gives the same bits. Each operation of a formula rounds once, to nearest
  *   even, in IEEE-754 binary32 (ADD: in the tensors' type). QUANTIZE_LINEAR with a hewn_precision
- *   of FLOAT16 or BFLOAT16, and DEQUANTIZE_LINEAR and DEQUANTIZE to such a type, then round to that
- *   type. Nothing is fused, and subnormal numbers are kept. Where a result is a NaN, its sign and
- *   payload are not specified. The caller's rounding and flush-to-zero modes have no influence on
- *   results and are left as they were. numerics.md, installed in share/doc/hewn, has the rules for
- *   each operator. */
+ *   of FLOAT16 or BFLOAT16 or to a float of at most 8 bits, and DEQUANTIZE_LINEAR and DEQUANTIZE to
+ *   FLOAT16 or BFLOAT16, then round to that type. Nothing is fused, and subnormal numbers are kept.
+ *   Where a result is a NaN, its sign and payload are not specified. The caller's rounding and
+ *   flush-to-zero modes have no influence on results and are left as they were. numerics.md,
+ *   installed in share/doc/hewn, has the rules for each operator. */
 #ifndef HEWN_HEWN_H
 #define HEWN_HEWN_H
 
@@ -148,10 +148,17 @@ typedef struct hewn_error {
 
 /* ---- Tensors --------------------------------------------------------------------------------- */
 
-/* The type of a tensor's elements. The numbers are those of DML_TENSOR_DATA_TYPE; from 29 on they
+/* The type of a tensor's elements. The numbers are those of DML_TENSOR_DATA_TYPE; from 21 on they
  * are hewn's own. No operator takes every type: operators.md says which types it takes. FLOAT16 is
- * IEEE-754's binary16, BFLOAT16 the upper half of a FLOAT32. The types of 4 and 2 bits are sub-byte
- * types: several elements share a byte, the first one in its lowest bits. */
+ * IEEE-754's binary16, BFLOAT16 the upper half of a FLOAT32.
+ *
+ * The floats of 8, 6 and 4 bits are ONNX's types of these names. The numbers after E and M are the
+ * bits of the exponent and the mantissa. FN: there is no infinity; UZ: there is no -0 either.
+ * FLOAT6E2M3, FLOAT6E3M2 and FLOAT4E2M1 have neither infinity nor NaN. FLOAT8E8M0 is only for
+ * scales: it has powers of two and NaN.
+ *
+ * The types of 6, 4 and 2 bits are sub-byte types: several elements share a byte, the first one in
+ * its lowest bits. 4 elements of 6 bits share 3 bytes, and some of them lie in two bytes. */
 typedef int32_t hewn_data_type;
 enum {
     HEWN_DATA_TYPE_UNKNOWN = 0,
@@ -168,6 +175,14 @@ enum {
     HEWN_DATA_TYPE_INT64 = 11,
     HEWN_DATA_TYPE_UINT4 = 12,
     HEWN_DATA_TYPE_INT4 = 13,
+    HEWN_DATA_TYPE_FLOAT4E2M1 = 21,
+    HEWN_DATA_TYPE_FLOAT6E3M2 = 22,
+    HEWN_DATA_TYPE_FLOAT6E2M3 = 23,
+    HEWN_DATA_TYPE_FLOAT8E8M0 = 24,
+    HEWN_DATA_TYPE_FLOAT8E5M2FNUZ = 25,
+    HEWN_DATA_TYPE_FLOAT8E5M2 = 26,
+    HEWN_DATA_TYPE_FLOAT8E4M3FNUZ = 27,
+    HEWN_DATA_TYPE_FLOAT8E4M3FN = 28,
     HEWN_DATA_TYPE_BFLOAT16 = 29,
     HEWN_DATA_TYPE_UINT2 = 30,
     HEWN_DATA_TYPE_INT2 = 31
@@ -240,8 +255,10 @@ HEWN_API hewn_status HEWN_CALL hewn_tensor_size(const hewn_tensor_desc *tensor, 
  * - round() goes to the nearest integer, ties to the even one. clamp() limits to Min and Max, the
  *   least and the greatest number of the output's type: 0 and 2^n - 1 if it is unsigned and has n
  *   bits, -2^(n-1) and 2^(n-1) - 1 if it is signed.
- * - When quantized, a NaN becomes the zero point, and an infinity Min or Max. Any scale is allowed:
- *   for 0, negative numbers, infinities and NaN the formula holds as for others.
+ * - When quantized to integers, a NaN becomes the zero point, and an infinity Min or Max. Any scale
+ *   is allowed: for 0, negative numbers, infinities and NaN the formula holds as for others.
+ * - Floats of at most 8 bits have no zero point but 0. A zero point of such a type may be given,
+ *   and is then bound like any other input, but its elements are not read.
  *
  * Two documents, which are installed in share/doc/hewn, say the rest. numerics.md says how results
  * are rounded. operators.md says which data types and numbers of dimensions are allowed at each
@@ -267,10 +284,21 @@ enum {
     HEWN_PRECISION_BFLOAT16 = 2
 };
 
+/* Whether QUANTIZE_LINEAR to a float of 8 bits gives the largest number for numbers beyond it and
+ * for infinities: the attribute `saturate` of ONNX's QuantizeLinear, since opset 19. OFF gives
+ * infinity, or NaN in a type without infinity. All other outputs saturate in any case. */
+typedef int32_t hewn_saturate;
+enum {
+    HEWN_SATURATE_ON = 0, /* the default */
+    HEWN_SATURATE_OFF = 1
+};
+
 /* QUANTIZE_LINEAR: f(x, scale, zero_point) = clamp(round(x / scale) + zero_point, Min, Max). In
- * DirectML: DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC; in ONNX: QuantizeLinear. The scale and
- * the zero point may have blocks (hewn_tensor_desc). A precision of FLOAT16 or BFLOAT16 needs
- * HEWN_FEATURE_LEVEL_HEWN; the quotient may then overflow to an infinity. */
+ * DirectML: DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC; in ONNX: QuantizeLinear. To a float of
+ * at most 8 bits, f is the number of that type nearest to x / scale; of two, the one with the even
+ * code. A type without NaN then has its largest number for it. The scale and the zero point may
+ * have blocks (hewn_tensor_desc). A precision of FLOAT16 or BFLOAT16 needs HEWN_FEATURE_LEVEL_HEWN;
+ * the quotient may then overflow to an infinity. */
 typedef struct hewn_quantize_linear_desc {
     uint32_t struct_size;                      /* sizeof(hewn_quantize_linear_desc) */
     const hewn_tensor_desc *input_tensor;      /* x */
@@ -278,7 +306,7 @@ typedef struct hewn_quantize_linear_desc {
     const hewn_tensor_desc *zero_point_tensor; /* optional: NULL means 0 */
     const hewn_tensor_desc *output_tensor;     /* f */
     hewn_precision precision;                  /* of x, scale and x / scale */
-    uint32_t reserved;                         /* 0 */
+    hewn_saturate saturate;                    /* only for an output of a float of 8 bits */
 } hewn_quantize_linear_desc;
 
 /* DEQUANTIZE_LINEAR: f(x, scale, zero_point) = (x - zero_point) * scale. In DirectML:
@@ -733,9 +761,10 @@ struct hewn_buffer_binding {
 };
 
 /* A binding's struct_size that also says which data type its memory holds, in the upper 16 bits.
- * hewn refuses a binding whose type is not its tensor's; UINT16 may stand for FLOAT16 and BFLOAT16.
- * The plain sizeof(hewn_buffer_binding) says nothing about the type, and hewn takes the
- * description's. Libraries before 0.2 do not know this macro: do not use it with them. */
+ * hewn refuses a binding whose type is not its tensor's; UINT16 may stand for FLOAT16 and BFLOAT16,
+ * and UINT8 for the floats of 8 bits. The plain sizeof(hewn_buffer_binding) says nothing about the
+ * type, and hewn takes the description's. Libraries before 0.2 do not know this macro: do not use
+ * it with them. */
 #define HEWN_BINDING_OF(data_type) (sizeof(hewn_buffer_binding) | (data_type)*65536u)
 
 /* Options of one execution. GPU devices ignore them. */
@@ -775,9 +804,11 @@ typedef struct hewn_execute_options {
  * Conversions. Some tensors are converted to another type by way of scratch memory, because kernels
  * do not take their elements as they are stored:
  * - tensors of sub-byte types;
- * - BFLOAT16 tensors of all operators except ADD;
- * - FLOAT16 tensors of a QUANTIZE_LINEAR or DEQUANTIZE_LINEAR that mixes float types;
- * - a FLOAT16 scale of QUANTIZE_LINEAR from INT32;
+ * - BFLOAT16 tensors of all operators except ADD, and FLOAT8E8M0 scales;
+ * - FLOAT16 tensors of a QUANTIZE_LINEAR or DEQUANTIZE_LINEAR that mixes float types, FLOAT8E8M0
+ *   among them;
+ * - a FLOAT16 scale of QUANTIZE_LINEAR from INT32, and the INT32 input if the output is a float of
+ *   at most 8 bits;
  * - the input and the scale of QUANTIZE_LINEAR, unless they are FLOAT32, if its hewn_precision is
  *   FLOAT16 or BFLOAT16.
  *

@@ -137,6 +137,14 @@ enum class DataType : hewn_data_type {
     INT64 = HEWN_DATA_TYPE_INT64,
     UINT4 = HEWN_DATA_TYPE_UINT4,
     INT4 = HEWN_DATA_TYPE_INT4,
+    FLOAT4E2M1 = HEWN_DATA_TYPE_FLOAT4E2M1,
+    FLOAT6E3M2 = HEWN_DATA_TYPE_FLOAT6E3M2,
+    FLOAT6E2M3 = HEWN_DATA_TYPE_FLOAT6E2M3,
+    FLOAT8E8M0 = HEWN_DATA_TYPE_FLOAT8E8M0,
+    FLOAT8E5M2FNUZ = HEWN_DATA_TYPE_FLOAT8E5M2FNUZ,
+    FLOAT8E5M2 = HEWN_DATA_TYPE_FLOAT8E5M2,
+    FLOAT8E4M3FNUZ = HEWN_DATA_TYPE_FLOAT8E4M3FNUZ,
+    FLOAT8E4M3FN = HEWN_DATA_TYPE_FLOAT8E4M3FN,
     BFLOAT16 = HEWN_DATA_TYPE_BFLOAT16,
     UINT2 = HEWN_DATA_TYPE_UINT2,
     INT2 = HEWN_DATA_TYPE_INT2,
@@ -147,6 +155,12 @@ enum class Precision : hewn_precision {
     FLOAT32 = HEWN_PRECISION_FLOAT32,
     FLOAT16 = HEWN_PRECISION_FLOAT16,
     BFLOAT16 = HEWN_PRECISION_BFLOAT16,
+};
+
+// Whether QUANTIZE_LINEAR to a float of 8 bits saturates: hewn_saturate.
+enum class Saturate : hewn_saturate {
+    ON = HEWN_SATURATE_ON,
+    OFF = HEWN_SATURATE_OFF,
 };
 
 // Which operators, types, numbers of dimensions and options are allowed: hewn_feature_level.
@@ -362,9 +376,9 @@ constexpr bool is_const_memory = std::is_const_v<typename Memory<X>::Element>;
 // program's, and must stay until the execution has ended. A Binding is made from one of these:
 // - A container with data() (std::vector, std::array, std::span), a C array or a number. The type
 //   of its elements must be the description's, or the execution is refused. std::uint16_t also
-//   serves FLOAT16 and BFLOAT16. A std::complex<float> is two FLOAT32 elements. char, std::byte,
-//   bool, enumerations and structs are bytes, which serve any type, so sub-byte tensors are bound
-//   as one of these.
+//   serves FLOAT16 and BFLOAT16, and std::uint8_t the floats of 8 bits. A std::complex<float> is
+//   two FLOAT32 elements. char, std::byte, bool, enumerations and structs are bytes, which serve
+//   any type, so sub-byte tensors are bound as one of these.
 // - A pointer and a number of bytes, {pointer, bytes}, which serve any type. On a GPU it is what
 //   hewn_buffer_binding::buffer takes.
 struct Binding : hewn_buffer_binding {

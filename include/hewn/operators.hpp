@@ -31,6 +31,7 @@ struct QuantizeLinearDesc {
     OptionalTensorDesc zero_point_tensor;  // ZeroPointTensor
     TensorDesc output_tensor;  // OutputTensor
     Precision precision = Precision::FLOAT32;  // ONNX's attribute
+    Saturate saturate = Saturate::ON;  // ONNX's attribute
 };
 // hewn_compile of it.
 inline Operator compile(const QuantizeLinearDesc &desc, const CompileOptions &options = {},
@@ -40,7 +41,7 @@ inline Operator compile(const QuantizeLinearDesc &desc, const CompileOptions &op
                     detail::pointer(desc.scale_tensor),
                     detail::pointer(desc.zero_point_tensor),
                     detail::pointer(desc.output_tensor)},
-                   options, device, {static_cast<int32_t>(desc.precision)});
+                   options, device, {static_cast<int32_t>(desc.precision), static_cast<int32_t>(desc.saturate)});
 }
 
 // DEQUANTIZE_LINEAR: (IN - zero point) * scale.

@@ -15,6 +15,28 @@ constexpr int kRepeatingLanes = 16, kRepeatingPeriod = 8;
 // row has at most kLongestBlockRow elements.
 constexpr int kLeastBlock = 16, kBlocksTogether = 8, kLongestBlockRow = 4096;
 
+// Kernels of small floats (floats of at most 8 bits) serve all formats. They get the format as a
+// word of 32 bits, which is never 0, in the place of a zero point, which small floats do not have.
+// The word has these fields, at the given bits:
+//   - Mantissa: the bits of the mantissa.
+//   - Sign: the position of the sign bit in a code.
+//   - Bias: that of the exponent.
+//   - Largest: the code of the largest number. If NaN is not the next code, the next code is
+//     infinity.
+//   - Nan: the code of NaN, or 0 if there is none. If it is the sign alone, there is no -0.
+//   - Saturates: whether numbers beyond the largest one, and infinity, become the largest one.
+struct FormatField {
+    int at, bits;
+};
+constexpr FormatField kFormatMantissa = {0, 2}, kFormatSign = {2, 3}, kFormatBias = {5, 5},
+                      kFormatLargest = {10, 7}, kFormatNan = {17, 8}, kFormatSaturates = {25, 1};
+constexpr unsigned field_of(unsigned format, FormatField field) {
+    return format >> field.at & ((1u << field.bits) - 1);
+}
+// Formats with a greater bias than f16's (f8e5m2fnuz) have numbers whose exponents f16 has not. The
+// form `blocks` of DEQUANTIZE_LINEAR does not take them.
+constexpr int kMostBiasAsF16 = 15;
+
 // A transposition works on squares whose rows have this many bytes: one vector of SSE or NEON. A
 // tile has the rows of one square, and the columns of one or several squares (the kernel's
 // `bytes`).

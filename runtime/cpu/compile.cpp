@@ -66,6 +66,9 @@ bool fix_inputs(CpuOperator &op) {
 
 // ---- Passes ----
 
+// Whether this build has operators whose passes have their own problems.
+constexpr bool kDerives = kHasDynamic || kHasFormats;
+
 // An operator's passes before they are planned. A pass of the lowering may become several parts.
 struct Outline {
     struct Pass {
@@ -81,7 +84,8 @@ struct Outline {
     explicit Outline(const Problem &problem) {
         const int count = lower(problem, lowered);
         for (int l = 0; l < count; l++) add(lowered[l]);
-        derives = kHasDynamic && count > 0 && lowered[0].kind != PassProblem::Kernel;
+        derives = kDerives && count > 0 &&
+                  (lowered[0].kind != PassProblem::Kernel || problem.format != 0);
     }
 
 private:
@@ -154,7 +158,7 @@ hewn_status plan_passes(CpuOperator &op, const Outline &outline, const Chip &chi
     Problem *const derived = reinterpret_cast<Problem *>(passes + outline.pass_count);
     for (int p = 0; p < outline.pass_count; p++) {
         const Outline::Pass &outlined = outline.passes[p];
-        if (kHasDynamic && outline.derives) derived[p] = outlined.lowered->problem;
+        if (kDerives && outline.derives) derived[p] = outlined.lowered->problem;
         op.pass_count++;
         HEWN_CHECK(plan_pass(op, outlined, outline.derives ? derived[p] : op.problem, chip,
                              passes[p], error));

@@ -12,30 +12,60 @@ namespace hewn {
 namespace {
 
 // Vectors of GCC and Clang, which compile to instructions of every target. The elements of one
-// stored byte are spread over a word that has a byte for each of them. All integers are
-// little-endian.
+// stored byte, or of 3 bytes if they have 6 bits, are spread over a word that has a byte for each
+// of them. All integers are little-endian.
 typedef uint8_t Bytes4 __attribute__((vector_size(4)));
 typedef uint8_t Bytes8 __attribute__((vector_size(8)));
 typedef uint8_t Bytes __attribute__((vector_size(16)));
 typedef int8_t Signed __attribute__((vector_size(16)));
 typedef uint16_t Words16 __attribute__((vector_size(16)));
 
-// A step converts 16 elements, whose stored bytes are a vector of the type `Packed`. spread() moves
-// the elements of each stored byte to the bytes of a word; join() is the reverse.
+// A step converts 16 elements. load() makes a word of each stored byte, or of 3 bytes if elements
+// have 6 bits; store() is the reverse. spread() moves the elements in a word to its bytes; join()
+// is the reverse.
 constexpr int kStep = sizeof(Bytes);
+template<class Vector, class Packed>
+struct WordPerByte {
+    using Words = Vector;
+    static Words load(const uint8_t *from) {
+        Packed packed;
+        std::memcpy(&packed, from, sizeof packed);
+        return __builtin_convertvector(packed, Words);
+    }
+    static void store(uint8_t *to, Words words) {
+        const Packed packed = __builtin_convertvector(words, Packed);
+        std::memcpy(to, &packed, sizeof packed);
+    }
+};
 template<int Bits>
 struct Lanes;
 template<>
-struct Lanes<4> {
-    using Packed = Bytes8;
-    using Words = Words16;
+struct Lanes<6> {
+    using Words = Words32;
+    static constexpr size_t kBytes = 3;
+    static Words load(const uint8_t *from) {
+        uint32_t words[4] = {};
+        for (int i = 0; i < 4; i++) std::memcpy(&words[i], from + kBytes * i, kBytes);
+        return Words{words[0], words[1], words[2], words[3]};
+    }
+    static void store(uint8_t *to, Words w) {
+        const uint32_t words[4] = {w[0], w[1], w[2], w[3]};
+        for (int i = 0; i < 4; i++) std::memcpy(to + kBytes * i, &words[i], kBytes);
+    }
+    static Words spread(Words w) {
+        return (w & 0x3f) | (w << 2 & 0x3f00) | (w << 4 & 0x3f0000) | (w << 6 & 0x3f000000);
+    }
+    static Words join(Words w) {
+        return (w & 0x3f) | (w >> 2 & 0xfc0) | (w >> 4 & 0x3f000) | (w >> 6 & 0xfc0000);
+    }
+};
+template<>
+struct Lanes<4> : WordPerByte<Words16, Bytes8> {
     static Words spread(Words w) { return (w | w << 4) & 0x0f0f; }
     static Words join(Words w) { return (w & 0x0f) | (w >> 4 & 0xf0); }
 };
 template<>
-struct Lanes<2> {
-    using Packed = Bytes4;
-    using Words = Words32;
+struct Lanes<2> : WordPerByte<Words32, Bytes4> {
     static Words spread(Words w) { return (w | w << 6 | w << 12 | w << 18) & 0x03030303; }
     static Words join(Words w) {
         return (w & 0x03) | (w >> 6 & 0x0c) | (w >> 12 & 0x30) | (w >> 18 & 0xc0);
@@ -58,31 +88,35 @@ uint8_t clamped(uint8_t value, const Conversion &conversion) {
                                 : std::min(value, mask_of(conversion.bits));
 }
 
-// The place of a stored element: its byte, and the number of its lowest bit there.
+// The place of a stored element: its first byte, and the number of its lowest bit there.
 struct BitPlace {
     int64_t byte;
     int shift;
+    bool in_two_bytes;
     BitPlace(const Conversion &conversion, int64_t index)
-        : byte(index >> (conversion.bits == 4 ? 1 : 2)),
-          shift(int(index & (conversion.in_a_byte() - 1)) * conversion.bits) {}
+        : byte(index * conversion.bits >> 3),
+          shift(int(index * conversion.bits & 7)),
+          in_two_bytes(shift + conversion.bits > 8) {}
 };
 
 // Loads one element.
 uint8_t get(const StoredElements &elements, int64_t index) {
     const Conversion &conversion = *elements.conversion;
     const BitPlace at(conversion, index);
-    return extended(elements.memory[at.byte] >> at.shift & mask_of(conversion.bits), conversion);
+    int bits = elements.memory[at.byte];
+    if (at.in_two_bytes) bits |= elements.memory[at.byte + 1] << 8;
+    return extended(bits >> at.shift & mask_of(conversion.bits), conversion);
 }
 
 // Stores one element. If it is the last one, number end - 1, the bits after it become 0.
 void put(const StoredElements &elements, int64_t index, int64_t end, uint8_t value) {
     const Conversion &conversion = *elements.conversion;
     const BitPlace at(conversion, index);
-    const uint8_t mask = index + 1 == end ? 0xff : mask_of(conversion.bits);
-    const uint8_t bits =
-        uint8_t((clamped(value, conversion) & mask_of(conversion.bits)) << at.shift);
-    uint8_t &byte = elements.memory[at.byte];
-    byte = uint8_t((byte & ~(mask << at.shift)) | bits);
+    const int mask = (index + 1 == end ? 0xffff : mask_of(conversion.bits)) << at.shift,
+              bits = (clamped(value, conversion) & mask_of(conversion.bits)) << at.shift;
+    uint8_t *const byte = elements.memory + at.byte;
+    byte[0] = uint8_t((byte[0] & ~mask) | bits);
+    if (at.in_two_bytes) byte[1] = uint8_t((byte[1] & ~(mask >> 8)) | bits >> 8);
 }
 
 // Converts the elements of whole bytes. `count` is a multiple of kStep.
@@ -91,9 +125,7 @@ void unpack_steps(const uint8_t *from, bool is_signed, int64_t count, uint8_t *t
     using L = Lanes<Bits>;
     const uint8_t sign = uint8_t(is_signed << (Bits - 1));
     for (int64_t i = 0; i < count; i += kStep) {
-        typename L::Packed packed;
-        std::memcpy(&packed, from + i * Bits / 8, sizeof packed);
-        const auto words = L::spread(__builtin_convertvector(packed, typename L::Words));
+        const auto words = L::spread(L::load(from + i * Bits / 8));
         const Bytes values = ((Bytes)words ^ sign) - sign;
         std::memcpy(to + i, &values, sizeof values);
     }
@@ -114,9 +146,7 @@ void pack_steps(uint8_t *to, bool is_signed, int64_t count, const uint8_t *from)
         } else {
             values = values > mask_of(Bits) ? Bytes{} + mask_of(Bits) : values;
         }
-        const typename L::Packed packed =
-            __builtin_convertvector(L::join((typename L::Words)values), typename L::Packed);
-        std::memcpy(to + i * Bits / 8, &packed, sizeof packed);
+        L::store(to + i * Bits / 8, L::join((typename L::Words)values));
     }
 }
 
@@ -152,6 +182,15 @@ void load_bf16(const StoredElements &elements, int64_t first, int64_t step, int6
                uint8_t *to) {
     widen_each<uint16_t>(elements, first, step, count, to,
                          [](Words32 upper) { return upper << 16; });
+}
+
+// The number 2^(code - 127). Code 0 is a subnormal f32, and 255 is NaN.
+void load_f8e8m0(const StoredElements &elements, int64_t first, int64_t step, int64_t count,
+                 uint8_t *to) {
+    widen_each<uint8_t>(elements, first, step, count, to, [](Words32 codes) {
+        const Words32 special = codes == 0 ? Words32{} + 0x400000u : Words32{} + 0x7fc00000u;
+        return codes - 1 < 254 ? codes << 23 : special;
+    });
 }
 
 void load_i32(const StoredElements &elements, int64_t first, int64_t step, int64_t count,
@@ -194,13 +233,12 @@ void store_bf16(const StoredElements &elements, int64_t first, int64_t step, int
 
 // ---- Sub-byte types ----
 
-// A run of contiguous elements, in three parts: `head` elements before the first whole byte,
-// `steps` elements in whole steps, and the remaining elements.
+// A run of contiguous elements, in three parts: `head` elements before the first one that begins at
+// a byte, `steps` elements in whole steps, and the remaining elements.
 struct Run {
     int64_t head, steps;
     Run(const Conversion &conversion, int64_t first, int64_t count) {
-        const int in_a_byte = conversion.in_a_byte();
-        head = std::min<int64_t>(-first & (in_a_byte - 1), count);
+        head = std::min<int64_t>(-first & (conversion.group() - 1), count);
         steps = (count - head) / kStep * kStep;
     }
 };
@@ -223,8 +261,10 @@ void unpack(const StoredElements &elements, int64_t first, int64_t step, int64_t
     const Run run(conversion, first, count);
     unpack_each(elements, first, 1, 0, run.head, to);
     const uint8_t *const from = elements.memory + BitPlace(conversion, first + run.head).byte;
-    (conversion.bits == 4 ? unpack_steps<4> : unpack_steps<2>)(from, conversion.is_signed,
-                                                               run.steps, to + run.head);
+    const auto unpack_run = conversion.bits == 6   ? unpack_steps<6>
+                            : conversion.bits == 4 ? unpack_steps<4>
+                                                   : unpack_steps<2>;
+    unpack_run(from, conversion.is_signed, run.steps, to + run.head);
     unpack_each(elements, first, 1, run.head + run.steps, count, to);
 }
 
@@ -235,8 +275,10 @@ void pack(const StoredElements &elements, int64_t first, int64_t step, int64_t c
     const Run run(conversion, first, count);
     pack_each(elements, first, 1, 0, run.head, end, from);
     uint8_t *const to = elements.memory + BitPlace(conversion, first + run.head).byte;
-    (conversion.bits == 4 ? pack_steps<4> : pack_steps<2>)(to, conversion.is_signed, run.steps,
-                                                           from + run.head);
+    const auto pack_run = conversion.bits == 6   ? pack_steps<6>
+                          : conversion.bits == 4 ? pack_steps<4>
+                                                 : pack_steps<2>;
+    pack_run(to, conversion.is_signed, run.steps, from + run.head);
     pack_each(elements, first, 1, run.head + run.steps, count, end, from);
 }
 
@@ -250,9 +292,16 @@ struct Functions {
                   int64_t end, const uint8_t *from);  // null if no output is of this type
 };
 constexpr Functions kFunctions[] = {
-    {HEWN_DATA_TYPE_UINT4, unpack, pack},          {HEWN_DATA_TYPE_INT4, unpack, pack},
-    {HEWN_DATA_TYPE_UINT2, unpack, pack},          {HEWN_DATA_TYPE_INT2, unpack, pack},
-    {HEWN_DATA_TYPE_FLOAT16, load_f16, store_f16}, {HEWN_DATA_TYPE_BFLOAT16, load_bf16, store_bf16},
+    {HEWN_DATA_TYPE_UINT4, unpack, pack},
+    {HEWN_DATA_TYPE_INT4, unpack, pack},
+    {HEWN_DATA_TYPE_UINT2, unpack, pack},
+    {HEWN_DATA_TYPE_INT2, unpack, pack},
+    {HEWN_DATA_TYPE_FLOAT4E2M1, unpack, pack},
+    {HEWN_DATA_TYPE_FLOAT6E2M3, unpack, pack},
+    {HEWN_DATA_TYPE_FLOAT6E3M2, unpack, pack},
+    {HEWN_DATA_TYPE_FLOAT16, load_f16, store_f16},
+    {HEWN_DATA_TYPE_BFLOAT16, load_bf16, store_bf16},
+    {HEWN_DATA_TYPE_FLOAT8E8M0, load_f8e8m0, nullptr},
     {HEWN_DATA_TYPE_INT32, load_i32, nullptr},
 };
 constexpr bool has_all_conversions() {

@@ -22,7 +22,7 @@ constexpr bool any(std::initializer_list<int> types) {
 // Whether this build has an operator that takes sub-byte types, mixed floats, or floats that are
 // converted to f32. If not, a program need not link the functions below.
 #define HEWN_TENSOR(name, member, role, like, integers, optional_from, one_element, blocks, \
-                    middle, mixed) \
+                    middle, mixed, besides) \
     || (mixed && kBuiltLevel >= HEWN_FEATURE_LEVEL_HEWN)
 #define HEWN_LEVEL(level, least, most, ...) || (level <= kBuiltLevel && any({__VA_ARGS__}))
 #define HEWN_OPERATOR(name, kernels, type, dml_name, command, formula, onnx, in_place, wraps, \

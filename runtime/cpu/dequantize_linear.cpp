@@ -1,5 +1,6 @@
 // DEQUANTIZE_LINEAR on the CPU: its form `general` serves everything; `repeating` and `blocks` are
 // faster for scales and zero points that lie so.
+#include "../base/kernel_contract.h"
 #include "linear.h"
 
 namespace hewn {
@@ -31,7 +32,10 @@ int call_dequantize_blocks(BoxCall &context, halide_buffer_t *operands) {
 __attribute__((cold)) int list_modes(const Space &space, const Variant &variant, CpuKernel &kernel,
                                      CpuMode *modes) {
     const Form *const repeating = may_repeat(space) ? variant.form("repeating") : nullptr;
-    const Form *const blocks = variant.form("blocks");
+    // A format of 0 is that of integers.
+    const bool blocks_serve =
+        field_of(kernel.problem->format, kFormatBias) <= unsigned(kMostBiasAsF16);
+    const Form *const blocks = blocks_serve ? variant.form("blocks") : nullptr;
     kernel.form = variant.form("general");
     kernel.prefetch_share = PrefetchShare::Usual;
     const uint32_t layouts = kernel.form->layouts;

@@ -97,6 +97,11 @@ __attribute__((cold, noinline)) hewn_status execute_passes(const CpuOperator &op
     return run_passes(op, addresses, executors, error);
 }
 
+// Completes the addresses of an execution's tensors.
+inline void add_format(const CpuOperator &op, Addresses &addresses) {
+    if (kHasFormats) addresses[kFormatPlace] = const_cast<uint32_t *>(&op.problem.format);
+}
+
 // Sets the addresses of a pass's operands, if they begin where their tensors do.
 inline void list_addresses(const CpuPass &pass, const Addresses &addresses, void **operands) {
 #pragma GCC unroll 8
@@ -124,6 +129,7 @@ hewn_status execute_on_cpu(const hewn_operator &base, Bindings inputs,
     // Small operators run here, because another call would cost 7 %.
     const CpuPass &pass = *op.passes();
     void *operands[kMaxOperands];
+    add_format(op, addresses);
     list_addresses(pass, addresses, operands);
     KernelErrors errors;
     CpuCall call(pass.kernel, addresses, &errors);
@@ -179,6 +185,7 @@ __attribute__((cold)) hewn_status bind_on_cpu(const hewn_operator &base, Binding
     const CpuOperator &op = static_cast<const CpuOperator &>(base);
     Addresses addresses = {};
     HEWN_CHECK(read_addresses(op, inputs, output, addresses, error));
+    add_format(op, addresses);
     CpuBoundOperator *bound = op.allocator.allocate<CpuBoundOperator>();
     if (!bound)
         return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "%s: no memory for the bound operator",

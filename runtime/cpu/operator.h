@@ -31,8 +31,9 @@ struct BindingRule {
 };
 constexpr uint64_t kUnbound = UINT64_MAX;  // more than any memory has
 
-// The addresses of an execution's tensors: the inputs in order, then the outputs.
-using Addresses = void *[kMaxTensors];
+// The addresses of an execution's tensors: the inputs in order, then the outputs. After them comes
+// that of the format of small floats.
+using Addresses = void * [kFormatPlace + 1];
 
 // A pass with its plan. If the last block of a dimension is short, one pass of the lowering becomes
 // two of these: one for the whole blocks, and one for the short blocks.

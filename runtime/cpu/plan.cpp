@@ -511,13 +511,13 @@ private:
         box.rows = rows;
     }
 
-    // If a dimension of a sub-byte output is cut, cuts it between bytes, so that slices do not
-    // share a byte (writes_whole_bytes).
+    // If a dimension of a sub-byte output is cut, cuts it where an element begins at a byte, so
+    // that slices do not share a byte (writes_whole_bytes).
     void cut_at_whole_bytes(Box &box) const {
         if (!space_.conversion[output_]) return;
-        const int in_a_byte = space_.conversion[output_]->in_a_byte();
+        const int group = space_.conversion[output_]->group();
         const auto cut = [&](int64_t &extent, int64_t size) {
-            if (extent < size && extent > in_a_byte) extent -= extent % in_a_byte;
+            if (extent < size && extent > group) extent -= extent % group;
         };
         cut(box.outer, dim(box.last).size);
         if (box.row_dim >= 0) cut(box.rows, dim(box.row_dim).size);
@@ -619,9 +619,9 @@ bool writes_whole_bytes(const Plan &plan) {
     const Conversion &conversion = *plan.conversion[output];
     if (!conversion.shares_bytes()) return true;
     bool whole = plan.access[output] == Access::Converted &&
-                 plan.converted_first[output] % conversion.in_a_byte() == 0;
+                 plan.converted_first[output] % conversion.group() == 0;
     for (int l = 0; l < plan.loop_count; l++)
-        whole &= plan.loops[l].step_bytes[output] % conversion.in_a_byte() == 0;
+        whole &= plan.loops[l].step_bytes[output] % conversion.group() == 0;
     return whole;
 }
 

@@ -97,6 +97,7 @@ hewn_status run_passes(const CpuOperator &op, const Addresses &addresses,
     alignas(64) uint8_t ranges[64] = {};
     void *places[kPlaces] = {};
     for (int t = 0; t < tensor_count(*op.problem.info); t++) places[t] = addresses[t];
+    places[kFormatPlace] = const_cast<uint32_t *>(&op.problem.format);
     places[kRangesPlace] = ranges;
     for (int p = 0; p < op.pass_count; p++)
         HEWN_CHECK(run_pass(op, op.passes()[p], places, executors[p], error));

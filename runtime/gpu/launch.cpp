@@ -303,15 +303,18 @@ int call_packing(GpuCall &call, Launch &launch, int64_t elements, int64_t packed
 int launch_packing(GpuCall &call, const Place *at) {
     const GpuPass &pass = call.pass;
     const bool unpacks = pass.kind == GpuPass::Unpack;
-    const int in_a_byte = pass.conversion->in_a_byte();
-    // The input's bytes; a launch takes as many as it can index.
+    const int bits = pass.conversion->bits;
+    // The input's bytes. A launch takes as many as it can index, and begins and ends where an
+    // element begins at a byte. 3 is for elements of 6 bits, and the power of two keeps addresses
+    // aligned.
     const auto total = int64_t(pass.problem.inputs[0].bytes);
-    const int64_t most = call.device.api->index_limit / 8;
+    constexpr int64_t kWhole = 3 << 12;
+    const int64_t most = call.device.api->index_limit / 8 / kWhole * kWhole;
     Launch launch = launch_at(pass.problem, at);
     for (int64_t done = 0; done < total; done += most) {
         const int64_t bytes = std::min(most, total - done),
-                      elements = unpacks ? bytes * in_a_byte : bytes,
-                      packed = unpacks ? bytes : (bytes + in_a_byte - 1) / in_a_byte;
+                      elements = unpacks ? bytes * 8 / bits : bytes,
+                      packed = unpacks ? bytes : (bytes * bits + 7) / 8;
         const int code = call_packing(call, launch, elements, packed);
         if (code || call.prepares) return code;
         launch.tensors[0].at.address += uint64_t(bytes);

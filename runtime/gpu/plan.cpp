@@ -40,6 +40,7 @@ constexpr FloatKernels kFloatKernels[] = {
     {HEWN_DATA_TYPE_FLOAT16, "widen_dense", "widen_strided", "narrow_dense", "narrow_strided"},
     {HEWN_DATA_TYPE_BFLOAT16, "widen_bf16_dense", "widen_bf16_strided", "narrow_bf16_dense",
      "narrow_bf16_strided"},
+    {HEWN_DATA_TYPE_FLOAT8E8M0, nullptr, "widen_f8e8m0", nullptr, nullptr},
     {HEWN_DATA_TYPE_INT32, nullptr, "converted_i32", nullptr, nullptr},
 };
 
@@ -70,10 +71,10 @@ Tensor memory_of(int64_t elements, hewn_data_type type) {
     return memory;
 }
 
-// Returns how many elements a sub-byte tensor's memory has, from its first one on. These include
-// the elements that share a byte with the last one.
+// Returns how many whole elements a sub-byte tensor's memory has, from its first one on. These
+// include elements after the last one that lie in its last byte.
 int64_t span_of(const Tensor &tensor) {
-    return int64_t(tensor.bytes) * tensor.conversion->in_a_byte() / tensor.element_bytes;
+    return int64_t(tensor.bytes) * 8 / tensor.conversion->bits;
 }
 
 // Returns the index in memory of the tensor's last element, if the first one has index 0.
@@ -290,8 +291,18 @@ private:
     const int lowered_count_;
     int32_t range_launches_ = 0;
 
+    // Whether tensor t must be converted: a pass takes it, and its elements are stored as another
+    // type.
     bool has_conversion(int t) const {
-        return tensor(problem_, t).conversion && !tensor(problem_, t).empty();
+        const Tensor &what = tensor(problem_, t);
+        return what.conversion && !what.empty() && is_taken(t);
+    }
+    bool is_taken(int t) const {
+        for (int l = 0; l < lowered_count_; l++) {
+            const int count = tensor_count(*lowered_[l].problem.info);
+            if (std::memchr(lowered_[l].places, t, size_t(count))) return true;
+        }
+        return false;
     }
     GpuPass &add(GpuPass::Kind kind, const OperatorInfo &info) {
         GpuPass &pass = op_.passes[op_.pass_count++];
@@ -419,6 +430,15 @@ private:
 
 }  // namespace
 
+namespace {
+// Writes a value that never changes to its place, if a pass has the place.
+hewn_status write_place(GpuOperator &op, int place, const void *value, size_t bytes,
+                        hewn_error *error) {
+    if (!(op.reserved >> place & 1)) return HEWN_STATUS_OK;
+    return op.device->api->write(*op.device, op.scratch, op.offsets[place], value, bytes, error);
+}
+}  // namespace
+
 hewn_status plan_passes(GpuOperator &op, hewn_error *error) {
     Planner planner(op);
     if (planner.most() == 0) return HEWN_STATUS_OK;
@@ -433,10 +453,9 @@ hewn_status plan_passes(GpuOperator &op, hewn_error *error) {
     planner.plan();
     if (op.scratch_bytes == 0) return HEWN_STATUS_OK;
     HEWN_CHECK(allocate_on(*op.device, op.scratch_bytes, &op.scratch, error));
-    if (!(op.reserved >> kOnePlace & 1)) return HEWN_STATUS_OK;
     const float one = 1;
-    return op.device->api->write(*op.device, op.scratch, op.offsets[kOnePlace], &one, sizeof one,
-                                 error);
+    HEWN_CHECK(write_place(op, kOnePlace, &one, sizeof one, error));
+    return write_place(op, kFormatPlace, &op.problem.format, sizeof op.problem.format, error);
 }
 
 }  // namespace hewn

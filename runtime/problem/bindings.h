@@ -16,12 +16,15 @@ inline uint32_t size_of(const hewn_buffer_binding &binding) { return binding.str
 inline hewn_data_type type_of(const hewn_buffer_binding &binding) {
     return hewn_data_type(binding.struct_size >> 16);
 }
-// The type that may also be stated for memory of the given type. Compilers without types for f16
-// and bf16 keep them as integers of 16 bits.
+// The type that may also be stated for memory of the given type. Compilers without types for f16,
+// bf16 and small floats keep them as integers of as many bits.
 constexpr hewn_data_type stand_in(hewn_data_type type) {
-    return type == HEWN_DATA_TYPE_FLOAT16 || type == HEWN_DATA_TYPE_BFLOAT16
-               ? hewn_data_type(HEWN_DATA_TYPE_UINT16)
-               : type;
+    if (type == HEWN_DATA_TYPE_FLOAT16 || type == HEWN_DATA_TYPE_BFLOAT16)
+        return HEWN_DATA_TYPE_UINT16;
+#define HEWN_SMALL_FLOAT(word, name, numpy, bits, ...) \
+    if (type == HEWN_DATA_TYPE_##name && bits == 8) return HEWN_DATA_TYPE_UINT8;
+#include "types.inc"
+    return type;
 }
 
 // The caller's array of bindings. Its elements may be longer than this library's struct: the first

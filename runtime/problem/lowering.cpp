@@ -79,12 +79,15 @@ __attribute__((cold)) int lower(const Problem &problem, PassProblems &passes) {
     passes[0].kernels = problem.info;
     passes[0].problem = problem;
     for (int t = 0; t < kMaxTensors; t++) passes[0].places[t] = uint8_t(t);
+    if (kHasFormats && problem.format)
+        set(passes[0], kZeroPoint, repeated(problem.output, HEWN_DATA_TYPE_UINT32), kFormatPlace);
     return 1;
 }
 
 __attribute__((cold)) int separate_quotients(PassProblems &passes, int count) {
     if (count != 1 || !precision_of(passes[0].problem)) return count;
     const Problem problem = passes[0].problem;
+    const int zero_point = passes[0].places[kZeroPoint];
     Tensor quotients = lying_as(problem.output, HEWN_DATA_TYPE_FLOAT32);
     pack_strides(quotients);
     count = 0;
@@ -97,7 +100,7 @@ __attribute__((cold)) int separate_quotients(PassProblems &passes, int count) {
     PassProblem &kernel = add(passes, count, PassProblem::Kernel, *problem.info, *problem.info);
     set(kernel, kInput, quotients, kQuotientsPlace);
     set(kernel, kScale, repeated(quotients, HEWN_DATA_TYPE_FLOAT32), kOnePlace);
-    set(kernel, kZeroPoint, problem.inputs[kZeroPoint], kZeroPoint);
+    set(kernel, kZeroPoint, problem.inputs[kZeroPoint], zero_point);
     set(kernel, kZeroPoint + 1, problem.output, kZeroPoint + 1);
     return count;
 }

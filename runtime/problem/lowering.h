@@ -9,12 +9,15 @@ namespace hewn {
 constexpr int kInput = 0, kScale = 1, kZeroPoint = 2;
 
 // The places of an execution, each of which stands for memory. First come the operator's tensors:
-// the inputs in order, then the outputs. After them come values that a pass leaves to a later pass:
+// the inputs in order, then the outputs. After them come a value that the operator has, and values
+// that a pass leaves to a later pass:
+//   - kFormatPlace: the format of small floats (Problem::format).
 //   - kRangesPlace: how far the elements of a tensor reach below 0 and above it.
 //   - kQuotientsPlace: the quotients of a `precision`, as f32.
 //   - kOnePlace: 1.0, the scale by which a later pass divides these quotients.
-constexpr int kRangesPlace = kMaxTensors, kQuotientsPlace = kMaxTensors + 1,
-              kOnePlace = kMaxTensors + 2, kPlaces = kMaxTensors + 3;
+constexpr int kFormatPlace = kMaxTensors, kRangesPlace = kMaxTensors + 1,
+              kQuotientsPlace = kMaxTensors + 2, kOnePlace = kMaxTensors + 3,
+              kPlaces = kMaxTensors + 4;
 
 // One computation of an operator. It begins when the pass before it has ended.
 struct PassProblem {
@@ -33,6 +36,9 @@ constexpr int kMaxPassProblems = 3;
 // Whether this build has DYNAMIC_QUANTIZE_LINEAR. If not, compilers drop code that only this
 // operator needs, and a program does not link it.
 constexpr bool kHasDynamic = is_built("dynamic_quantize_linear");
+// The same for operators that take small floats.
+constexpr bool kHasFormats = kBuiltLevel >= HEWN_FEATURE_LEVEL_HEWN &&
+                             (is_built("quantize_linear") || is_built("dequantize_linear"));
 
 using PassProblems = PassProblem[kMaxPassProblems];
 

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "../base/error.h"
+#include "../base/kernel_contract.h"
 
 namespace hewn {
 
@@ -20,10 +21,31 @@ constexpr uint32_t none = 0;
 #define HEWN_TYPE(word, name, number, bits) \
     [[maybe_unused]] constexpr hewn_data_type type_##word = number; \
     [[maybe_unused]] constexpr uint32_t word = 1u << number; \
-    static_assert(number == HEWN_DATA_TYPE_##name); \
-    static_assert(sizeof #word <= sizeof "bf16", "Problem::signature has no room");
+    static_assert(number == HEWN_DATA_TYPE_##name);
 #define HEWN_LEVEL(name, word, number) static_assert(HEWN_FEATURE_LEVEL_##name == number);
 #include "types.inc"
+// The formats of small floats, by the numbers of the types, as kernels of codes get them
+// (kernel_contract.h). A format without NaN always saturates. f8e8m0, which has no sign, is only a
+// scale, and is converted.
+constexpr struct Formats {
+    uint32_t of[32];
+} kFormats = [] {
+    Formats formats = {};
+#define HEWN_SMALL_FLOAT(word, name, numpy, bits, mantissa, bias, largest, nan, sign) \
+    if (sign != 0) \
+        formats.of[type_##word] = \
+            uint32_t(mantissa) << kFormatMantissa.at | uint32_t(bits - 1) << kFormatSign.at | \
+            uint32_t(bias) << kFormatBias.at | uint32_t(largest) << kFormatLargest.at | \
+            uint32_t(nan) << kFormatNan.at | uint32_t(nan == 0) << kFormatSaturates.at;
+#include "types.inc"
+    return formats;
+}();
+constexpr uint32_t kSmallFloats = [] {
+    uint32_t types = 0;
+    for (int type = 0; type < 32; type++)
+        if (kFormats.of[type]) types |= 1u << type;
+    return types;
+}();
 constexpr uint32_t kFloats = f32 | f16 | bf16, kUnsigned = u64 | u32 | u16 | u8;
 // The middles of unsigned types, as bytes that a kernel reads.
 constexpr uint8_t kMiddleOfU8 = 128, kMiddleOfU4 = 8;
@@ -51,8 +73,9 @@ constexpr hewn_tensor_role data = HEWN_TENSOR_ROLE_DATA, scale = HEWN_TENSOR_ROL
 
 #define HEWN_UNPACK(...) __VA_ARGS__
 #define HEWN_TENSOR(name, member, role, like, integers, optional_from, one_element, blocks, \
-                    middle, mixed) \
-    {#name, role, like, type_##integers, optional_from, one_element, blocks, middle, mixed},
+                    middle, mixed, besides) \
+    {#name,       role,   like,   type_##integers, optional_from, \
+     one_element, blocks, middle, mixed,           besides},
 #define HEWN_LEVEL(level, least, most, ...) {level, least, most, {__VA_ARGS__}},
 #define HEWN_OPERATOR(name, kernels, type, dml_name, command, formula, onnx, in_place, wraps, \
                       one_width, as_f32, signature, tensors, levels) \
@@ -61,7 +84,7 @@ constexpr hewn_tensor_role data = HEWN_TENSOR_ROLE_DATA, scale = HEWN_TENSOR_ROL
     constexpr int signature_##name[] = {HEWN_UNPACK signature};
 #include "operators.inc"
 
-// A signature fits in Problem::signature.
+// A signature fits in Problem::signature. No kernel's type has a longer word than bf16.
 #define HEWN_OPERATOR(name, ...) \
     static_assert(sizeof signature_##name / sizeof(int) * sizeof "bf16" <= \
                   sizeof Problem::signature);
@@ -177,7 +200,9 @@ uint32_t types_of(const OperatorInfo &info, const LevelRule &level, int t) {
     const TensorRule &rule = info.tensors[t];
     if (rule.like < 0) return level.types[t];
     const uint32_t like = types_of(info, level, rule.like);
-    return rule.integers ? (like & kFloats) | 1u << rule.integers : like;
+    const uint32_t own = level.level >= HEWN_FEATURE_LEVEL_HEWN ? rule.besides : 0;
+    if (rule.integers) return (like & kFloats) | 1u << rule.integers | own;
+    return (rule.mixed ? like & kFloats : like) | own;
 }
 
 // Reads one description and checks it by the table's rules for a level. docs/architecture.md lists
@@ -203,6 +228,7 @@ public:
         }
         for (int d = 0; d < problem_.output.rank; d++) HEWN_CHECK(check_blocks_along(d));
         convert_to_f32();
+        set_format();
         set_signature();
         for (int t = info_.input_count; t < tensor_count(info_); t++) HEWN_CHECK(check_output(t));
         return HEWN_STATUS_OK;
@@ -301,20 +327,27 @@ private:
                     rule.names[value], word_of(rule.from), word_of(level_));
     }
 
-    // Has floats converted to f32 if there are no kernels for their types: for types of `as_f32`,
-    // and for mixed types. In a `precision` below f32 the runtime divides f32 numbers, and the
-    // kernel of f32 does the rest; then integers to quantize are converted, too.
+    // Has tensors converted to f32 if there are no kernels for their types: floats of `as_f32`,
+    // mixed floats, and integers that are quantized to small floats. In a `precision` below f32 the
+    // runtime divides f32 numbers, and the kernel of f32 does the rest.
     void convert_to_f32() {
         const bool divides = precision_of(problem_);
+        const uint32_t integers = divides || (1u << problem_.output.type & kSmallFloats) ? i32 : 0;
         bool converts = divides;
         for (int t = 0; t < tensor_count(info_); t++)
-            converts |= is_mixed(t) || (1u << at(t).type & info_.as_f32);
+            converts |= is_mixed(t) || (1u << at(t).type & (info_.as_f32 | integers));
         for (int t = 0; converts && t < tensor_count(info_); t++) {
             const hewn_data_type type = at(t).type;
-            const bool quantized = divides && info_.tensors[t].role == data;
-            if (type != type_f32 && (quantized || (1u << type & kFloats)))
+            const uint32_t converted = kFloats | info_.as_f32 | (t == 0 ? integers : 0);
+            if (type != type_f32 && (1u << type & converted))
                 at(t).conversion = conversion_of(type);
         }
+    }
+    void set_format() {
+        problem_.format = 0;
+        for (const Tensor *each : {&problem_.inputs[0], &problem_.output})
+            if (const uint32_t format = kFormats.of[each->type])
+                problem_.format = format | uint32_t(saturates(problem_)) << kFormatSaturates.at;
     }
     // Whether the tensor has another type than the rules without `mixed` say.
     bool is_mixed(int t) {
@@ -366,13 +399,16 @@ private:
     }
 
     hewn_status check_type(int t) {
-        if (info_.tensors[t].like >= 0) return HEWN_STATUS_OK;
+        if (info_.tensors[t].like >= 0 || (rule_->types[t] & 1u << at(t).type))
+            return HEWN_STATUS_OK;
+        return unsupported_type(t, rule_->types[t]);
+    }
+    hewn_status unsupported_type(int t, uint32_t types) {
         const uint32_t type = 1u << at(t).type;
         const auto fits = [&](const LevelRule &rule) { return (rule.types[t] & type) != 0; };
-        if (fits(*rule_)) return HEWN_STATUS_OK;
-        char allowed[128] = "";
+        char allowed[256] = "";
         for (hewn_data_type each = 0; each < 32; each++) {
-            if (!(rule_->types[t] & 1u << each)) continue;
+            if (!(types & 1u << each)) continue;
             const size_t length = std::strlen(allowed);
             snprintf(allowed + length, sizeof allowed - length, "%s%s", length ? ", " : "",
                      type_name(each));
@@ -402,10 +438,14 @@ private:
         const TensorRule &rule = info_.tensors[t];
         if (rule.like < 0) return HEWN_STATUS_OK;
         const hewn_data_type due = type_like(rule, at(rule.like).type);
-        if (!is_mixed(t)) return HEWN_STATUS_OK;
-        const uint32_t floats = types_of(info_, info_.levels[0], t) & kFloats;
-        if (rule.mixed && (1u << at(t).type & floats) && (1u << due & floats))
-            return level_ >= HEWN_FEATURE_LEVEL_HEWN ? HEWN_STATUS_OK : needs_mixing(t, due);
+        const uint32_t type = 1u << at(t).type, allowed = types_of(info_, info_.levels[0], t);
+        if (is_mixed(t)) {
+            const bool fits = (type & allowed & kFloats) || (type & rule.besides);
+            if (rule.mixed && fits && 1u << due & (kFloats | info_.as_f32))
+                return level_ >= HEWN_FEATURE_LEVEL_HEWN ? HEWN_STATUS_OK : needs_mixing(t, due);
+        } else {
+            return type & allowed ? hewn_status(HEWN_STATUS_OK) : unsupported_type(t, allowed);
+        }
         return failed(t)("data type is %s, must be %s: %s's%s%s%s", type_name(at(t).type),
                          type_name(due), info_.tensors[rule.like].name, rule.integers ? ", " : "",
                          rule.integers ? type_name(rule.integers) : "",
@@ -510,7 +550,8 @@ private:
         problem_.signature[0] = 0;
         for (int s = 0; s < info_.signature_count; s++) {
             if (s > 0) std::strcat(problem_.signature, "_");
-            std::strcat(problem_.signature, type_word(kernel_type(info_, at(info_.signature[s]))));
+            const hewn_data_type type = kernel_type(info_, at(info_.signature[s]));
+            std::strcat(problem_.signature, 1u << type & kSmallFloats ? "f8" : type_word(type));
         }
     }
 };
@@ -536,12 +577,12 @@ hewn_data_type kernel_type(const OperatorInfo &info, const Tensor &tensor) {
                               : type_i8;
 }
 
-// Kernels take bf16 as bits, in unsigned integers.
+// Kernels take bf16 and small floats as bits, in unsigned integers.
 halide_type_t halide_type(hewn_data_type type) {
     const uint32_t bit = 1u << type;
-    return halide_type_t(bit & (kUnsigned | bf16) ? halide_type_uint
-                         : bit & kFloats          ? halide_type_float
-                                                  : halide_type_int,
+    return halide_type_t(bit & (kUnsigned | bf16 | kSmallFloats) ? halide_type_uint
+                         : bit & kFloats                         ? halide_type_float
+                                                                 : halide_type_int,
                          uint8_t(type_bytes(type) * 8));
 }
 

@@ -67,9 +67,11 @@ struct TensorRule {
     bool blocks;
     // If it is absent, it is not 0 but, for an unsigned type, the middle of the type's range.
     bool middle;
-    // From hewn's own level on, it may have another float type than the tensor `like`: one that
-    // it may have itself.
+    // From hewn's own level on, it may have another float type than the tensor `like`, of those
+    // that this one may have.
     bool mixed;
+    // Other types that it may have from that level on, a bit for each.
+    uint32_t besides;
 };
 
 // The ranks and types that an operator allows from a feature level on.
@@ -130,6 +132,9 @@ struct Problem {
     Tensor output;  // the first of several
     Tensor other_outputs[kMaxOutputs - 1];
     Attributes attributes;
+    // The format of the small floats among the tensors, as kernels get it (kernel_contract.h). 0:
+    // there are none.
+    uint32_t format;
     char signature[20];
     // The values of constant inputs; null for all other inputs.
     const void *constants[kMaxInputs];
@@ -138,6 +143,11 @@ struct Problem {
 // The attribute `precision` of QUANTIZE_LINEAR; 0 for other operators.
 inline int32_t precision_of(const Problem &problem) {
     return problem.attributes.quantize_linear_precision;
+}
+
+// Whether QUANTIZE_LINEAR's attribute `saturate` is on, which is its default.
+inline bool saturates(const Problem &problem) {
+    return problem.attributes.quantize_linear_saturate == HEWN_SATURATE_ON;
 }
 
 // The type as which the operator's kernel takes a tensor.

@@ -35,8 +35,9 @@ bool is_type(hewn_data_type type) {
 bool bytes_of(const Tensor &tensor, int64_t elements, int64_t &bytes) {
     if (!tensor.conversion)
         return !__builtin_mul_overflow(elements, int64_t(tensor.element_bytes), &bytes);
-    const int64_t in_a_byte = tensor.conversion->in_a_byte();
-    bytes = elements / in_a_byte + (elements % in_a_byte != 0);
+    const Conversion &conversion = *tensor.conversion;
+    const int64_t groups = elements / conversion.group(), rest = elements % conversion.group();
+    bytes = groups * conversion.group_bytes() + (rest * conversion.bits + 7) / 8;
     return true;
 }
 

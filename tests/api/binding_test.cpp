@@ -326,7 +326,7 @@ TEST(Binding, Types) {
                                                               {I32, "i32"},
                                                               {HEWN_DATA_TYPE_INT64, "i64"}}) {
         if (runnable_variants("add", kernel).empty()) continue;
-        // All types, and numbers that are none (14 to 28 and 32).
+        // All types, and numbers that are none (14 to 20 and 32).
         for (hewn_data_type memory = 0; memory <= 32; memory++) {
             for (size_t i = 0; i < 3; i++) {
                 Arena arena = dense_add(described);

@@ -28,8 +28,30 @@ constexpr hewn_data_type F32 = HEWN_DATA_TYPE_FLOAT32, F16 = HEWN_DATA_TYPE_FLOA
                          U16 = HEWN_DATA_TYPE_UINT16, U8 = HEWN_DATA_TYPE_UINT8,
                          I64 = HEWN_DATA_TYPE_INT64, I32 = HEWN_DATA_TYPE_INT32,
                          I16 = HEWN_DATA_TYPE_INT16, I8 = HEWN_DATA_TYPE_INT8,
-                         U4 = HEWN_DATA_TYPE_UINT4, I2 = HEWN_DATA_TYPE_INT2;
-const Types ALL_TYPES = {F32, F16, BF16, F64, U64, U32, U16, U8, I64, I32, I16, I8, U4, I2};
+                         U4 = HEWN_DATA_TYPE_UINT4, I2 = HEWN_DATA_TYPE_INT2,
+                         F8 = HEWN_DATA_TYPE_FLOAT8E4M3FN, E8M0 = HEWN_DATA_TYPE_FLOAT8E8M0,
+                         F6 = HEWN_DATA_TYPE_FLOAT6E2M3, F4 = HEWN_DATA_TYPE_FLOAT4E2M1;
+const Types ALL_TYPES = {F32,
+                         F16,
+                         BF16,
+                         F64,
+                         F8,
+                         E8M0,
+                         F6,
+                         F4,
+                         U64,
+                         U32,
+                         U16,
+                         U8,
+                         I64,
+                         I32,
+                         I16,
+                         I8,
+                         U4,
+                         I2,
+                         HEWN_DATA_TYPE_FLOAT8E4M3FN,
+                         HEWN_DATA_TYPE_FLOAT8E8M0,
+                         HEWN_DATA_TYPE_FLOAT6E2M3};
 
 const std::vector<hewn_feature_level> LEVELS = {
 #define HEWN_LEVEL(name, word, number) HEWN_FEATURE_LEVEL_##name,
@@ -74,11 +96,17 @@ bool type_fits(hewn_operator_type op, const Types &types, size_t i, hewn_feature
     if (types[i] == 0) return info.optional;
     if (info.like < 0) return info.types >> types[i] & 1;
     const hewn_data_type like = types[size_t(info.like)],
-                         due =
-                             info.like_integers && !is_float_type(like) ? info.like_integers : like;
+                         due = info.like_integers && !is_wide_float_type(like) ? info.like_integers
+                                                                               : like;
+    if (!(info.types >> types[i] & 1)) return false;
+    const TensorFacts &tensor = facts(op).tensors[i];
+    const auto is_in = [](const DataTypes &all, hewn_data_type type) {
+        return std::count(all.begin(), all.end(), type) > 0;
+    };
+    const bool mixes = tensor.mixed && level >= HEWN_FEATURE_LEVEL_HEWN &&
+                       (is_wide_float_type(due) || is_in(facts(op).as_f32, due));
     return types[i] == due ||
-           (facts(op).tensors[i].mixed && level >= HEWN_FEATURE_LEVEL_HEWN &&
-            is_float_type(types[i]) && is_float_type(due) && info.types >> types[i] & 1);
+           (mixes && (is_wide_float_type(types[i]) || is_in(tensor.besides, types[i])));
 }
 
 // Whether an operator accepts `types` of `rank` dimensions at `level`. A rank of 0 counts as 1.
@@ -303,7 +331,7 @@ TEST(Tables, Attributes) {
     const uint32_t quantize = index_of(QUANTIZE.op);
     EXPECT_EQ(hewn_get_operator_attribute(quantize, 0, 0, &info), INVALID) << "struct_size 0";
     info.struct_size = sizeof info;
-    EXPECT_EQ(hewn_get_operator_attribute(quantize, 1, 0, &info), INVALID);
+    EXPECT_EQ(hewn_get_operator_attribute(quantize, 2, 0, &info), INVALID);
     EXPECT_EQ(hewn_get_operator_attribute(index_of(QUANTIZE_63.op), 0, 0, &info), INVALID);
     EXPECT_EQ(hewn_get_operator_attribute(hewn_operator_count(), 0, 0, &info), INVALID);
     EXPECT_EQ(hewn_get_operator_attribute(quantize, 0, 0x1100, &info), INVALID);
@@ -335,9 +363,9 @@ TEST(Tables, Precision) {
             return status;
         });
     };
-    const auto with = [&](hewn_precision precision, uint32_t reserved = 0) {
+    const auto with = [&](hewn_precision precision, hewn_saturate saturate = HEWN_SATURATE_ON) {
         return hewn_quantize_linear_desc{
-            sizeof(hewn_quantize_linear_desc), &x, &x, &y, &y, precision, reserved};
+            sizeof(hewn_quantize_linear_desc), &x, &x, &y, &y, precision, saturate};
     };
     for (const hewn_precision precision :
          {HEWN_PRECISION_FLOAT32, HEWN_PRECISION_FLOAT16, HEWN_PRECISION_BFLOAT16})
@@ -346,8 +374,9 @@ TEST(Tables, Precision) {
         EXPECT_TRUE(refused(compiled(with(unknown)), INVALID,
                             {"QUANTIZE_LINEAR: precision " + std::to_string(unknown) +
                              " is none of 0 (FLOAT32) to 2 (BFLOAT16)"}));
-    EXPECT_TRUE(refused(compiled(with(HEWN_PRECISION_FLOAT32, 1)), INVALID,
-                        {"QUANTIZE_LINEAR: reserved is 1, must be 0"}));
+    EXPECT_EQ(compiled(with(HEWN_PRECISION_FLOAT32, HEWN_SATURATE_OFF)).status, HEWN_STATUS_OK);
+    EXPECT_TRUE(refused(compiled(with(HEWN_PRECISION_FLOAT32, 2)), INVALID,
+                        {"QUANTIZE_LINEAR: saturate 2 is none of 0 (ON) to 1 (OFF)"}));
     EXPECT_TRUE(
         refused(compiled(with(HEWN_PRECISION_BFLOAT16), HEWN_FEATURE_LEVEL_6_4), UNSUPPORTED,
                 {"QUANTIZE_LINEAR: precision BFLOAT16 needs feature level hewn, compiled at 6.4"}));
@@ -1072,6 +1101,13 @@ TEST(TensorSize, IsTheSpanInBytes) {
     EXPECT_EQ(bytes({U4, {0, 5}}), 0u);
     EXPECT_EQ(bytes({I2, {9}}), 3u);
     EXPECT_EQ(bytes({I2, {INT64_MAX}}), uint64_t(INT64_MAX) / 4 + 1);
+    EXPECT_EQ(bytes({F8, {3, 5}}), 15u);
+    EXPECT_EQ(bytes({F4, {3, 5}}), 8u);
+    for (int64_t elements = 1; elements <= 9; elements++)
+        EXPECT_EQ(bytes({F6, {elements}}), uint64_t(elements * 6 + 7) / 8) << elements;
+    EXPECT_EQ(bytes({F6, {2, 3}, {5, 1}}), 6u);  // from element 0 to element 7
+    EXPECT_EQ(bytes({F6, {0}}), 0u);
+    EXPECT_EQ(bytes({F6, {INT64_MAX}}), (uint64_t(INT64_MAX) / 4 + 1) * 3);
     EXPECT_EQ(bytes({F64, {2}}), 16u);  // known, though no operator takes it
     // 2 x 3 blocks, contiguous and not; a single block; an empty tensor; and a description of the
     // first version, which has no blocks.

@@ -11,6 +11,8 @@
 # - Differences of narrow integers stay in 32 bits, and the maximum that keeps Halide from narrowing
 #   them is folded away (hewn::difference_f32).
 # - No kernel calls a function of libm for a lane.
+# - Kernels of small floats (f8) take f16 conversions of whole vectors to read codes, and fused
+#   multiply-adds of whole vectors to round to them.
 # - Halide finds vpdpbusd, and LLVM finds vaddph, keeps prefetches, and drops the branch that a
 #   shortcut excludes.
 # - LLVM loads twice what is passed twice, in ascending order (quotient() in
@@ -77,6 +79,15 @@ while read -r object; do
     ! grep -qE '\bvmov(up[sd]|dqu[0-9]*) +%[yz]mm[0-9]+,(-?0x[0-9a-f]+)?\(%rsp\)' <<<"$code" ||
         fail "$name: keeps vectors on a stack that is not aligned for them" \
             "(see x86_64_avx2 in lists/targets.py)"
+    if [[ $name == *_f8_*x86_64_avx* ]]; then
+        whole=vfmadd
+        if [[ $name == dequantize* ]]; then whole=vcvtph2ps; fi
+        ((2 <= $(grep -cE "\\b${whole}[0-9a-z]* .*%[yz]mm" <<<"$code" || true))) ||
+            fail "$name: no $whole of whole vectors"
+        checked=$((checked + 1))
+        continue
+    fi
+    [[ $name != *_f8_* ]] || continue  # SSE4.1 has neither
     case $name in
     add_*avx512*__general | dequantize_linear_*_f32__*avx512*__general | \
         dequantize_linear_*_f32__*avx512*__repeating | \

@@ -53,8 +53,8 @@ RUN = {
 EXCUSED = {"kotlin", "bat"}  # nothing here can run these
 
 # The kernels of builds in the copy.
-SIGNATURES = ("add_f32", "quantize_linear_f32_u8", "quantize_linear_f32_i8",
-              "dequantize_linear_u8_f32", "dequantize_linear_i8_f32")  # fmt: skip
+SIGNATURES = ("add_f32", "quantize_linear_f32_u8", "quantize_linear_f32_i8", "quantize_linear_f32_f8",
+              "dequantize_linear_u8_f32", "dequantize_linear_i8_f32", "dequantize_linear_f8_f32")  # fmt: skip
 TARGETS = ("x86_64_sse41", "x86_64_avx2")
 
 COMMENT = re.compile(r"<!--\s*(not run|not compared|same as|needs|shell|setup):(.*?)-->", re.DOTALL)

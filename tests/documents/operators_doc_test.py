@@ -35,7 +35,7 @@ def tensor_row(tensor, tensors):
                              if tensor["optional_from"] else "")
     like = f"{tensors[tensor['like']]['name']}'s" if tensor["like"] >= 0 else ""
     integers = f", {tensor['integers']} for integers" if tensor["integers"] else ""
-    mixed = "; hewn: any float" if tensor["mixed"] else ""
+    mixed = " or ".join(["; hewn: any float", *tensor["besides"]]) if tensor["mixed"] else ""
     return [name, tensor["role"].replace("_", " "), like + integers + mixed,
             "one" if tensor["one_element"] else ""]
 

@@ -1,5 +1,5 @@
-# Tests of tensors of any size and stride, and of the memory that kernels touch. plan_test.cpp,
-# which tests the CPU's plans, is in operators/operators.cmake.
+# Tests of tensors of any size and stride, and of the memory that kernels touch. plan_test.cpp and
+# convert_test.cpp, which test the CPU's plans and conversions, are in operators/operators.cmake.
 
 if(NOT CMAKE_SYSTEM_NAME STREQUAL "Linux")
     return()

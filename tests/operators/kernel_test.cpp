@@ -14,6 +14,7 @@
 
 #include "../../reference/operators.h"
 #include "../../reference/variants.h"
+#include "../../runtime/base/kernel_contract.h"
 #include "../../runtime/dispatch/chip.h"
 #include "../../runtime/dispatch/dispatch.h"
 #include "../support/runnable.h"
@@ -39,6 +40,17 @@ std::vector<uint8_t> random_elements(hewn_data_type type, int count, std::mt1993
         else std::memcpy(&elements[i], &integer, bytes);
     }
     return elements;
+}
+
+// The format of f8e4m3fn, which kernels of codes get in the place of zero points, `count` times.
+std::vector<uint8_t> formats(int count) {
+    const auto field = [](hewn::FormatField f, uint32_t value) { return value << f.at; };
+    const std::vector<uint32_t> words(
+        size_t(count), field(hewn::kFormatMantissa, 3) | field(hewn::kFormatSign, 7) |
+                           field(hewn::kFormatBias, 7) | field(hewn::kFormatLargest, 0x7e) |
+                           field(hewn::kFormatNan, 0x7f) | field(hewn::kFormatSaturates, 1));
+    const auto *const first = reinterpret_cast<const uint8_t *>(words.data());
+    return {first, first + words.size() * sizeof words[0]};
 }
 
 // A buffer of rows, as kernels take it. With `x_stride` 0 one element stands for all.
@@ -80,8 +92,11 @@ public:
         std::mt19937 random(seed);
         const int inputs = int(types_.size()) - 1, count = width * rows;
         std::vector<std::vector<uint8_t>> elements;
-        for (int i = 0; i < inputs; i++)
-            elements.push_back(random_elements(types_[size_t(i)], count, random));
+        for (int i = 0; i < inputs; i++) {
+            const hewn_data_type type = types_[size_t(i)];
+            const bool is_format = i == 2 && hewn_test::is_code(type);
+            elements.push_back(is_format ? formats(count) : random_elements(type, count, random));
+        }
         const size_t output_bytes = size_t(count) * element_bytes(types_.back());
         elements.emplace_back(output_bytes + kGuard, kUntouched);
         std::vector<Rows> buffers;
@@ -111,12 +126,13 @@ private:
     // Calls the form `reciprocal`, with reciprocals and a zero point for each row.
     void quantize(halide_buffer_t *input, int distance, halide_buffer_t *output, int rows) const {
         std::vector<float> r0, r1;
-        std::vector<int8_t> zero_points;
+        std::vector<uint8_t> zero_points;
         for (int y = 0; y < rows; y++) {
             r0.push_back(1 / (3.0f + float(y)));
             r1.push_back(0x1p-27f);
-            zero_points.push_back(int8_t(3 + y));
+            zero_points.push_back(uint8_t(3 + y));
         }
+        if (hewn_test::is_code(types_.back())) zero_points = formats(rows);
         halide_dimension_t dims[] = {{0, 1, 0, 0}, {0, rows, 1, 0}};
         halide_buffer_t parameters[3] = {};
         for (halide_buffer_t &buffer : parameters) {

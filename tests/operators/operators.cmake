@@ -4,8 +4,9 @@
 hewn_test_objects(hewn_folding_objects operators/folding_test.cpp)
 target_include_directories(hewn_folding_objects SYSTEM PRIVATE ${HEWN_HALIDE_INCLUDE_DIR})
 # Tests of the inside of the CPU's runtime.
-hewn_test_program(hewn_plan_tests hewn::hewn_static layouts/plan_test.cpp operators/kernel_test.cpp
-    operators/forms_test.cpp api/quick_path_test.cpp $<TARGET_OBJECTS:hewn_folding_objects>)
+hewn_test_program(hewn_plan_tests hewn::hewn_static layouts/plan_test.cpp layouts/convert_test.cpp
+    operators/kernel_test.cpp operators/forms_test.cpp api/quick_path_test.cpp
+    $<TARGET_OBJECTS:hewn_folding_objects>)
 target_include_directories(hewn_plan_tests SYSTEM PRIVATE ${HEWN_HALIDE_INCLUDE_DIR})
 hewn_add_test(plan main quick COMMAND hewn_plan_tests --gtest_brief=1 PROPERTIES COST 60)
 # The search for factors calls kernels too. Here Halide's assertions check what it passes to them.

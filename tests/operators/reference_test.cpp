@@ -3,9 +3,14 @@
 // out by hand.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "../../reference/values.h"
 
@@ -73,6 +78,218 @@ TEST(Reference, F16AgreesWithTheCompiler) {
     }
 }
 #endif
+
+// ---- Small floats ----
+
+template<class... Ts, class F>
+void for_each_type(F &&f) {
+    (f(Ts{}), ...);
+}
+
+template<class T>
+float value_of_code(int code) {
+    return reference::to_f32(T{uint8_t(code)});
+}
+
+// Codes and values from the definitions of the types, worked out by hand.
+TEST(Reference, SmallFloatsByHand) {
+    const auto expect = [](auto tag, std::initializer_list<std::pair<int, float>> known) {
+        using T = decltype(tag);
+        for (const auto &[code, value] : known) {
+            const float got = value_of_code<T>(code);
+            if (std::isnan(value)) EXPECT_TRUE(std::isnan(got)) << text_of(T{uint8_t(code)});
+            else
+                EXPECT_EQ(reference::to_bits(got), reference::to_bits(value))
+                    << text_of(T{uint8_t(code)});
+        }
+    };
+    const float inf = std::numeric_limits<float>::infinity(), nan = std::nanf("");
+    expect(f8e4m3fn{}, {{0x00, 0.0f},
+                        {0x01, 0x1p-9f},
+                        {0x07, 0x1.cp-7f},
+                        {0x08, 0x1p-6f},
+                        {0x38, 1.0f},
+                        {0x39, 1.125f},
+                        {0x7e, 448.0f},
+                        {0x7f, nan},
+                        {0x80, -0.0f},
+                        {0xb8, -1.0f},
+                        {0xfe, -448.0f},
+                        {0xff, nan}});
+    expect(f8e4m3fnuz{}, {{0x00, 0.0f},
+                          {0x01, 0x1p-10f},
+                          {0x08, 0x1p-7f},
+                          {0x40, 1.0f},
+                          {0x7f, 240.0f},
+                          {0x80, nan},
+                          {0x81, -0x1p-10f},
+                          {0xff, -240.0f}});
+    expect(f8e5m2{}, {{0x01, 0x1p-16f},
+                      {0x03, 0x1.8p-15f},
+                      {0x04, 0x1p-14f},
+                      {0x3c, 1.0f},
+                      {0x3d, 1.25f},
+                      {0x7b, 57344.0f},
+                      {0x7c, inf},
+                      {0x7d, nan},
+                      {0x7e, nan},
+                      {0x7f, nan},
+                      {0x80, -0.0f},
+                      {0xfc, -inf},
+                      {0xfd, nan}});
+    expect(f8e5m2fnuz{}, {{0x01, 0x1p-17f},
+                          {0x04, 0x1p-15f},
+                          {0x40, 1.0f},
+                          {0x7f, 57344.0f},
+                          {0x80, nan},
+                          {0xc0, -1.0f}});
+    expect(f6e2m3{}, {{0x01, 0.125f}, {0x08, 1.0f}, {0x1f, 7.5f}, {0x20, -0.0f}, {0x3f, -7.5f}});
+    expect(f6e3m2{}, {{0x01, 0.0625f}, {0x04, 0.25f}, {0x0c, 1.0f}, {0x1f, 28.0f}, {0x3f, -28.0f}});
+    expect(f4e2m1{}, {{0, 0.0f},
+                      {1, 0.5f},
+                      {2, 1.0f},
+                      {3, 1.5f},
+                      {4, 2.0f},
+                      {5, 3.0f},
+                      {6, 4.0f},
+                      {7, 6.0f},
+                      {8, -0.0f},
+                      {9, -0.5f},
+                      {15, -6.0f}});
+    expect(f8e8m0{},
+           {{0x00, 0x1p-127f}, {0x7f, 1.0f}, {0x80, 2.0f}, {0xfe, 0x1p127f}, {0xff, nan}});
+}
+
+// What a type does beyond its largest number without saturation.
+enum class Beyond { Largest, Infinity, NotANumber };
+
+// Every code becomes itself again. So do all numbers nearest to it, which are tried up to the
+// middle between two neighbours; a middle goes to the even code.
+template<class T>
+void expect_nearest_even(Beyond beyond, bool has_negative_zero) {
+    const int sign = 1 << (T::format.bits - 1);
+    std::vector<float> values;  // of the codes from 0 on
+    for (int code = 0; code < sign && std::isfinite(value_of_code<T>(code)); code++) {
+        values.push_back(value_of_code<T>(code));
+        if (code > 0) {
+            ASSERT_LT(values[size_t(code) - 1], values.back());
+        }
+    }
+    const float inf = std::numeric_limits<float>::infinity();
+    const int count = int(values.size()), largest = count - 1;
+    // Checks that x and -x become the code and its negative.
+    const auto expect = [&](float x, int code) {
+        for (const bool saturate : {false, true}) {
+            for (const bool negative : {false, true}) {
+                const T got = reference::to_small_float<T>(negative ? -x : x, saturate);
+                const std::string text = text_of(negative ? -x : x) + " became " + text_of(got);
+                const float value = reference::to_f32(got);
+                if (code > largest && !saturate && beyond == Beyond::NotANumber) {
+                    EXPECT_TRUE(std::isnan(value)) << text;
+                } else if (code > largest && !saturate && beyond == Beyond::Infinity) {
+                    EXPECT_EQ(value, negative ? -inf : inf) << text;
+                } else {
+                    const bool signed_ = negative && (code > 0 || has_negative_zero);
+                    EXPECT_EQ(got.bits, std::min(code, largest) | (signed_ ? sign : 0)) << text;
+                }
+            }
+        }
+    };
+    for (int code = 0; code < count; code++) {
+        // After the largest number the distance to the next one stays the same.
+        const float low = values[size_t(code)],
+                    high = code < largest ? values[size_t(code) + 1]
+                                          : low + (low - values[size_t(code) - 1]),
+                    middle = (low + high) / 2;  // exact
+        for (const float x : {low, std::nextafter(low, inf), std::nextafter(middle, 0.0f)})
+            expect(x, code);
+        expect(middle, code % 2 == 0 ? code : code + 1);
+        for (const float x : {std::nextafter(middle, inf), std::nextafter(high, 0.0f)})
+            expect(x, code + 1);
+    }
+    expect(0x1p-149f, 0);
+    expect(std::numeric_limits<float>::max(), count);
+    expect(inf, count);
+    for (const bool saturate : {false, true}) {
+        for (const float nan : {std::nanf(""), -std::nanf("")}) {
+            const T got = reference::to_small_float<T>(nan, saturate);
+            if (beyond == Beyond::Largest) EXPECT_EQ(got.bits, largest);
+            else EXPECT_TRUE(std::isnan(reference::to_f32(got)));
+        }
+    }
+}
+
+TEST(Reference, SmallFloatsRoundToNearestEven) {
+    expect_nearest_even<f8e4m3fn>(Beyond::NotANumber, true);
+    expect_nearest_even<f8e4m3fnuz>(Beyond::NotANumber, false);
+    expect_nearest_even<f8e5m2>(Beyond::Infinity, true);
+    expect_nearest_even<f8e5m2fnuz>(Beyond::NotANumber, false);
+    expect_nearest_even<f6e2m3>(Beyond::Largest, true);
+    expect_nearest_even<f6e3m2>(Beyond::Largest, true);
+    expect_nearest_even<f4e2m1>(Beyond::Largest, true);
+    const auto e4m3fn = [](float x) {
+        return int(reference::to_small_float<f8e4m3fn>(x, false).bits);
+    };
+    EXPECT_EQ(e4m3fn(464), 0x7e) << "the middle after 448, which is even";
+    EXPECT_EQ(e4m3fn(-465), 0xff);
+    const auto e5m2 = [](float x) { return int(reference::to_small_float<f8e5m2>(x, false).bits); };
+    EXPECT_EQ(e5m2(61440), 0x7c) << "the middle after 57344, which is odd";
+    EXPECT_EQ(e5m2(61439), 0x7b);
+}
+
+// A scale of f8e8m0 is a power of two.
+TEST(Reference, PowersOfTwo) {
+    const auto code_of = [](float x, bool saturate = false) {
+        return int(reference::to_small_float<f8e8m0>(x, saturate).bits);
+    };
+    for (int code = 0; code < 255; code++) {
+        EXPECT_EQ(value_of_code<f8e8m0>(code), std::ldexp(1.0f, code - 127));
+        EXPECT_EQ(code_of(value_of_code<f8e8m0>(code)), code);
+    }
+    EXPECT_EQ(code_of(1.49f), 127);
+    EXPECT_EQ(code_of(1.5f), 128);
+    for (const float x : {0.0f, -0.0f, -1.0f, std::nanf("")}) EXPECT_EQ(code_of(x), 255);
+    EXPECT_EQ(code_of(std::numeric_limits<float>::infinity()), 255);
+    EXPECT_EQ(code_of(std::numeric_limits<float>::infinity(), true), 254);
+    EXPECT_EQ(code_of(0x1p-149f), 0);
+}
+
+TEST(Reference, SameOfSmallFloats) {
+    const auto same = [](auto tag, int a, int b) {
+        using T = decltype(tag);
+        return reference::same(T{uint8_t(a)}, T{uint8_t(b)});
+    };
+    EXPECT_TRUE(same(f8e5m2{}, 0x7d, 0xfe)) << "two NaNs";
+    EXPECT_FALSE(same(f8e5m2{}, 0x7c, 0x7d));
+    EXPECT_TRUE(same(f8e4m3fn{}, 0x7f, 0xff));
+    EXPECT_FALSE(same(f8e4m3fn{}, 0x00, 0x80)) << "zeros of two signs";
+    EXPECT_FALSE(same(f8e4m3fnuz{}, 0x80, 0xff));
+    EXPECT_FALSE(same(f6e2m3{}, 0x1f, 0x3f));
+}
+
+// The first element is in the lowest bits of the first byte. Elements of 6 bits lie in two bytes.
+TEST(Reference, ElementsOfSubByteTypes) {
+    std::vector<uint8_t> bytes(6, 0xff);
+    const int codes[] = {5, 45, 25, 31, 63, 31, 2};
+    for (int i = 0; i < 7; i++) set_element(bytes.data(), i, f6e2m3{uint8_t(codes[i])});
+    EXPECT_EQ(bytes, (std::vector<uint8_t>{0x45, 0x9b, 0x7d, 0xff, 0x27, 0xfc}));
+    for (int i = 0; i < 7; i++) EXPECT_EQ(element<f6e2m3>(bytes.data(), i).bits, codes[i]);
+    EXPECT_EQ(memory_bytes(HEWN_DATA_TYPE_FLOAT6E2M3, 7), 6u);
+    EXPECT_EQ(memory_bytes(HEWN_DATA_TYPE_FLOAT6E3M2, 4), 3u);
+    EXPECT_EQ(memory_bytes(HEWN_DATA_TYPE_FLOAT4E2M1, 3), 2u);
+    for_each_type<i4, u4, i2, u2, f6e2m3, f6e3m2, f4e2m1>([](auto tag) {
+        using T = decltype(tag);
+        std::vector<uint8_t> memory(32);
+        std::vector<T> values;
+        Random random("Reference.Elements");
+        for (int i = 0; i < 40; i++) {
+            values.push_back(from_lowest<T>(random.bits()));
+            set_element(memory.data(), i, values.back());
+        }
+        for (int i = 0; i < 40; i++)
+            EXPECT_TRUE(reference::same(element<T>(memory.data(), i), values[size_t(i)]));
+    });
+}
 
 // rounded_to() rounds like to_f16 and to_bf16. For bf16, some values are also compared with their
 // neighbours in that type, which are the numbers of f32 whose lower half is 0.

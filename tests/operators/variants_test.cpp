@@ -34,26 +34,32 @@ int64_t reciprocal_elements(const Variant &variant) {
     return plan_knobs().at(variant.name).at("reciprocal_elements");
 }
 
-// The types with which a variant of f32 is given floats that are converted: mixed ones, and those
-// that have no kernels of their own.
+// The types with which a variant of f32 is given tensors that are converted to f32: mixed floats,
+// and those that have no kernels of their own.
 std::vector<DataTypes> converted_types(const Variant &variant) {
     std::vector<DataTypes> all;
     const OperatorFacts &op = facts(variant.op());
+    const auto as_f32 = [&](hewn_data_type type) {
+        return std::count(op.as_f32.begin(), op.as_f32.end(), type) > 0;
+    };
     for (size_t t = 0; t < op.tensors.size(); t++) {
         if (!op.tensors[t].mixed) continue;
         const size_t like = size_t(op.tensors[t].like);
-        DataTypes types = variant.types(), floats;
+        DataTypes types = variant.types(), own_types = op.tensors[t].besides, like_types;
         if (types[t] != HEWN_DATA_TYPE_FLOAT32) continue;
-        for (const hewn_data_type type : op.tensors[like].newest)
-            if (is_float_type(type)) floats.push_back(type);
-        const DataTypes of_like = is_float_type(types[like]) ? floats : DataTypes{types[like]};
-        for (const hewn_data_type own : floats) {
-            for (const hewn_data_type other : of_like) {
-                const bool as_f32 = std::count(op.as_f32.begin(), op.as_f32.end(), own),
-                           due = own == (is_float_type(other) ? other : HEWN_DATA_TYPE_FLOAT32);
+        for (const hewn_data_type type : op.tensors[like].newest) {
+            if (is_wide_float_type(type)) own_types.push_back(type);
+            if (is_wide_float_type(type) || as_f32(type)) like_types.push_back(type);
+        }
+        const bool integers = !is_wide_float_type(types[like]);
+        if (integers) like_types = {types[like]};
+        for (const hewn_data_type own : own_types) {
+            for (const hewn_data_type other : like_types) {
                 types[t] = own;
                 types[like] = other;
-                if (as_f32 || !due) all.push_back(types);
+                const hewn_data_type due =
+                    integers ? hewn_data_type(HEWN_DATA_TYPE_FLOAT32) : other;
+                if (own != due || as_f32(own)) all.push_back(types);
             }
         }
     }
@@ -316,6 +322,7 @@ TEST_P(VariantTest, ZeroPointsOfRows) {
 TEST_P(VariantTest, EqualZeroPointsOfColumns) {
     const Variant &variant = GetParam();
     if (!facts(variant.op()).is_linear()) GTEST_SKIP() << "has no scale and zero point of its own";
+    if (is_code(variant.types()[2])) GTEST_SKIP() << "small floats have no zero point";
     Random random = this->random();
     struct Shape {
         std::vector<int64_t> sizes, x_strides, parameter_strides;
@@ -739,10 +746,131 @@ std::vector<S> scales_of(Random &random) {
             scales.push_back(random_ordinary_scale(random, int(random.integer(-20, 20))));
         else
             scales.push_back(
-                reference::to_f16(random_ordinary_scale(random, int(random.integer(-8, 8)))));
+                reference::from_f32<S>(random_ordinary_scale(random, int(random.integer(-8, 8)))));
     }
     return scales;
 }
+
+// ---- Small floats ----
+
+// Calls f(T{}) for the small float T that `type` stands for.
+template<class F>
+void with_code(hewn_data_type type, F &&f) {
+    with_type<f8e4m3fn, f8e4m3fnuz, f8e5m2, f8e5m2fnuz, f6e2m3, f6e3m2, f4e2m1>(type, f);
+}
+
+// Fills a tensor of a small float with all of its codes.
+void fill_with_codes(Tensor &tensor) {
+    with_code(tensor.type, [&](auto tag) {
+        fill(tensor, [&](int64_t i) { tensor.set(i, from_lowest<decltype(tag)>(uint64_t(i))); });
+    });
+}
+
+// The types of a variant of codes, one for each small float. Empty for other variants.
+std::vector<DataTypes> types_of_codes(const Variant &variant) {
+    std::vector<DataTypes> all;
+    for (const DataTypes &types : variant.all_types())
+        if (is_code(types.front()) || is_code(types.back())) all.push_back(types);
+    return all;
+}
+
+// All numbers of a small float, the middles between them, and numbers beyond the largest one.
+std::vector<float> boundaries_of(hewn_data_type type) {
+    std::vector<float> numbers;
+    with_code(type, [&](auto tag) {
+        using Q = decltype(tag);
+        const auto number = [](int code) { return reference::to_f32(Q{uint8_t(code)}); };
+        for (int code = 0; code < Q::format.largest; code++) {
+            numbers.push_back(number(code));
+            numbers.push_back((number(code) + number(code + 1)) / 2);  // exact
+        }
+        const float largest = number(Q::format.largest),
+                    step = largest - number(Q::format.largest - 1);
+        for (const float beyond : {0.0f, step / 2, step, 3 * step, largest, 0x1p31f, HUGE_VALF})
+            numbers.push_back(largest + beyond);
+    });
+    return numbers;
+}
+
+// QUANTIZE_LINEAR to each small float: special inputs, and every number and middle of the type and
+// its neighbours, by special scales of the whole tensor, of columns, of rows and of blocks.
+testing::AssertionResult quantize_to_codes(const Variant &variant, Random &random) {
+    testing::AssertionResult result = testing::AssertionSuccess();
+    for (const DataTypes &types : types_of_codes(variant)) {
+        with_type<float, f16>(types[0], [&](auto tag) {
+            using X = decltype(tag);
+            for (const X scale : scales_of<X>(random)) {
+                if (EMULATED && !random.one_in(8)) continue;
+                const float s = reference::to_f32(scale);
+                std::vector<X> x = special_values<X>(), ordinary;
+                for (const float q : boundaries_of(types[3])) {
+                    const float value = q * s;
+                    for (const float near :
+                         {value, std::nextafter(value, 0.0f), std::nextafter(value, 2 * value)}) {
+                        x.push_back(reference::from_f32<X>(near));
+                        x.push_back(reference::from_f32<X>(-near));
+                    }
+                }
+                // One NaN leaves the whole box to the form `divide`.
+                for (const X value : x)
+                    if (!std::isnan(reference::to_f32(value))) ordinary.push_back(value);
+                for (const std::vector<X> &values : {x, ordinary}) {
+                    const auto run = [&](const std::vector<int64_t> &sizes,
+                                         const std::vector<int64_t> &x_strides,
+                                         const std::vector<int64_t> &strides) {
+                        Problem problem =
+                            make_problem(variant.op(), types, sizes, {x_strides, strides, strides},
+                                         contiguous_strides(sizes), random);
+                        fill(*problem.inputs[0], [&](int64_t i) {
+                            problem.inputs[0]->set(i, values[size_t(i) % values.size()]);
+                        });
+                        fill(*problem.inputs[1],
+                             [&](int64_t i) { problem.inputs[1]->set(i, scale); });
+                        problem.attributes = {0, int32_t(random.integer(0, 1))};
+                        if (result) result = check(problem, variant.name);
+                    };
+                    const int64_t n = int64_t(values.size());
+                    run({n}, {1}, {0});
+                    run({n, 16}, {1, 0}, {0, 1});
+                    run({3, n}, {n, 1}, {1, 0});
+                    run({(n + 127) / 128 * 8, 16}, {16, 1}, {1, 0});
+                    if (!result) return;
+                }
+            }
+        });
+        if (!result) return result;
+    }
+    return result;
+}
+
+// DEQUANTIZE_LINEAR of every code of each small float, in the same layouts.
+testing::AssertionResult dequantize_codes(const Variant &variant, Random &random) {
+    struct Case {
+        std::vector<int64_t> sizes, strides;
+    };
+    testing::AssertionResult result = testing::AssertionSuccess();
+    for (const DataTypes &types : types_of_codes(variant)) {
+        with_type<float, f16>(types[1], [&](auto tag) {
+            for (const auto scale : scales_of<decltype(tag)>(random)) {
+                for (const Case &c : {Case{{256}, {0}}, Case{{16, 256}, {0, 1}},
+                                      Case{{3, 256}, {1, 0}}, Case{{16, 16}, {1, 0}}}) {
+                    Problem problem =
+                        make_problem(variant.op(), types, c.sizes,
+                                     {contiguous_strides(c.sizes), c.strides, c.strides},
+                                     contiguous_strides(c.sizes), random);
+                    fill_with_codes(*problem.inputs[0]);
+                    fill(*problem.inputs[1], [&](int64_t i) { problem.inputs[1]->set(i, scale); });
+                    if (result) result = check(problem, variant.name);
+                }
+                if (!result) return;
+            }
+        });
+        if (!result) return result;
+    }
+    return result;
+}
+
+// ---- Integers ----
 
 template<class Q>
 std::vector<Q> zero_points() {
@@ -787,6 +915,7 @@ std::vector<float> boundaries(Random &random) {
 // rows.
 testing::AssertionResult quantize_specials(const Variant &variant, Random &random) {
     const auto types = variant.types();
+    if (is_code(types[3])) return quantize_to_codes(variant, random);
     testing::AssertionResult result = testing::AssertionSuccess();
     with_type<float, f16, int32_t>(types[0], [&](auto x_tag) {
         with_type<float, f16>(types[1], [&](auto s_tag) {
@@ -861,6 +990,7 @@ testing::AssertionResult quantize_specials(const Variant &variant, Random &rando
 // 33 bits, u32 from 2^31 on, differences that round, f16 that overflow and subnormals.
 testing::AssertionResult dequantize_specials(const Variant &variant, Random &random) {
     const auto types = variant.types();
+    if (is_code(types[0])) return dequantize_codes(variant, random);
     testing::AssertionResult result = testing::AssertionSuccess();
     with_type<int32_t, int16_t, int8_t, uint32_t, uint16_t, uint8_t>(types[0], [&](auto x_tag) {
         with_type<float, f16>(types[1], [&](auto s_tag) {

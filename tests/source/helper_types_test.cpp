@@ -6,6 +6,7 @@
 
 #include "../../generators/numerics.h"
 #include "../../generators/numerics_gpu.h"
+#include "../../generators/small_floats.h"
 
 namespace {
 
@@ -87,7 +88,17 @@ int main() {
     holds("sum_f16", {Float(16)},
           [&](const Type &t) { hewn::arm::sum_f16(variable(t), variable(t), arm); });
 
+    const Format format(bits);
+    holds("decoded_bits", {UInt(8)}, [&](const Type &t) { decoded_bits(variable(t), format); });
+    holds("decoded_as_f16", {UInt(8)}, [&](const Type &t) { decoded_as_f16(variable(t), format); });
+    holds("decoded_by_f16", {UInt(8)}, [&](const Type &t) { decoded_by_f16(variable(t), format); });
+    holds("encoded_bits", {UInt(32)}, [&](const Type &t) { encoded_bits(variable(t), format); });
+    for (const bool has_nan : {true, false})
+        holds("encoded", f32,
+              [&](const Type &t) { encoded(variable(t), bits, format, has_nan, x86); });
+
     holds("widened", {UInt(16)}, [&](const Type &t) { gpu::widened(variable(t)); });
+    holds("widened_power", {UInt(8)}, [&](const Type &t) { gpu::widened_power(variable(t)); });
     holds("narrowed", {UInt(32)}, [&](const Type &t) { gpu::narrowed(variable(t)); });
     holds("narrowed_to_bf16", {UInt(32)},
           [&](const Type &t) { gpu::narrowed_to_bf16(variable(t)); });
@@ -105,7 +116,7 @@ int main() {
     });
     for (const auto &target : {cuda, opencl}) {
         const gpu::Numerics numerics(target, true);
-        holds("to_f32", {Float(16), BFloat(16), Float(32), Int(32)},
+        holds("to_f32", {Float(16), BFloat(16), Float(32), Int(32), UInt(8)},
               [&](const Type &t) { numerics.to_f32(variable(gpu::bits_type(t)), t); });
         holds("from_f32", {Float(16), BFloat(16), Float(32)},
               [&](const Type &t) { numerics.from_f32(q, t); });

@@ -117,7 +117,13 @@ class ListsTest(unittest.TestCase):
 
     def test_other_lists(self):
         file = "lists/targets.py"
-        self.refuses("lists/data_types.py", '"f16"', '"half"', "data type half: expected a name of a kind and a number")
+        types = "lists/data_types.py"
+        self.refuses(types, '"f16"', '"half"', "data type half: expected a name of a kind and a number")
+        self.refuses(types, '"f16"', '"f16e5m10"', "data type f16e5m10: Problem::signature has room for words of up to")
+        self.refuses(types, '"f8e5m2"', '"f8"', "data type f8: the bits of .* need a SmallFloat, and only these")
+        self.refuses(types, '"f8e5m2"', '"f8e4m2"', "2 of its 8 bits are left for the sign; expected 0 or 1 of at")
+        self.refuses(types, "0x1F, None", "0x1E, None", "f6e3m2: largest is 0x1e, expected 0x1f, or less if there is")
+        self.refuses(types, "0x7E, 0x7F", "0x7E, 0x7E", "nan is 0x7e, expected a code of 8 bits after 0x7e")
         self.refuses(file, "f16_features=", "f16_feature=", "unexpected keyword argument 'f16_feature'")
         self.refuses(file, 'device="d3d12"', 'device="d3d"', "target d3d12: 'd3d' is not a device")
         self.refuses(file, 'arch="wasm-32"', 'arch="wasm32"', "'wasm32' is not an arch; expected one of: x86-64")

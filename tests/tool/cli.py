@@ -6,6 +6,7 @@ docs/numerics.md says."""
 
 import os
 import pathlib
+import re
 import struct
 import subprocess
 import sys
@@ -19,6 +20,7 @@ HEWN = None
 HANG = 900  # seconds
 SOURCE_DIR = str(pathlib.Path(__file__).resolve().parents[2])
 F32, F16 = np.float32, np.float16
+SMALL_FLOATS = ["f8e4m3fn", "f8e4m3fnuz", "f8e5m2", "f8e5m2fnuz", "f6e2m3", "f6e3m2", "f4e2m1"]
 
 
 def to_bf16(values):
@@ -30,6 +32,53 @@ def to_bf16(values):
 
 def from_bf16(elements):
     return np.asarray(elements.view("<u2").astype(np.uint32) << 16).view(F32)
+
+
+def untyped(codes):
+    """Codes of small floats as they are in files: bytes without a type."""
+    return np.asarray(codes, "u1").view("V1")
+
+
+def small_values(word):
+    """The numbers of all codes of a small float, by the definition of its format."""
+    bits, exponents, mantissas, ending = re.fullmatch(r"f(\d)e(\d)m(\d)(\w*)", word).groups()
+    ones, sign = 1 << int(mantissas), 1 << int(bits) - 1
+    bias = 2**(int(exponents) - 1) - (0 if ending == "fnuz" else 1)
+    codes = np.arange(2 * sign)
+    exponent, mantissa = codes % sign // ones, codes % ones / ones
+    values = np.where(exponent > 0, 1 + mantissa, mantissa) * 2.0**(np.maximum(exponent, 1) - bias)
+    values[sign:] *= -1
+    if ending == "fnuz":
+        values[sign] = np.nan
+    elif word == "f8e4m3fn":
+        values[[sign - 1, -1]] = np.nan
+    elif word == "f8e5m2":
+        values[exponent == 31] = np.nan
+        values[[0x7c, 0xfc]] = np.inf, -np.inf
+    return values
+
+
+def small_codes(numbers, word, saturate=True):
+    """The codes of f32 numbers: of the nearest number of the type, or of two the even one."""
+    values = small_values(word)
+    sign = values.size // 2
+    ladder = values[:sign][np.isfinite(values[:sign])]
+    largest = ladder.size - 1
+    # After the largest number the distance to the next one stays the same.
+    ladder = np.append(ladder, 2 * ladder[-1] - ladder[-2])
+    ties = (ladder[:-1] + ladder[1:]) / 2  # exact
+    numbers = np.asarray(numbers, np.float64)
+    codes = np.searchsorted(ties, np.abs(numbers))
+    tied = (codes <= largest) & (np.abs(numbers) == ties[np.minimum(codes, largest)])
+    codes += tied & (codes % 2 == 1)
+    not_a_number = np.flatnonzero(np.isnan(values))
+    if not_a_number.size == 0 or saturate:
+        codes = np.minimum(codes, largest)
+    elif not np.isinf(values).any():
+        codes = np.where(codes > largest, not_a_number[0], codes)
+    has_sign = np.signbit(numbers) & (codes < sign) & ((codes > 0) | (values[sign] == 0))
+    codes = np.where(np.isnan(numbers), [*not_a_number, largest][0], codes | has_sign * sign)
+    return codes.astype("u1")
 
 
 def quantize(x, scale, zero_point, dtype):
@@ -210,6 +259,15 @@ class CliTest(unittest.TestCase):
             equal |= (np.isnan(got) & np.isnan(expected)).reshape(-1)
         self.assertTrue(equal.all(),
                         f"{context}: {np.count_nonzero(~equal)} of {equal.size} differ")
+
+    def assert_same_codes(self, got, expected, word, context=""):
+        """The same of codes of a small float, as hewn writes them to files."""
+        self.assertEqual((got.dtype, got.shape), (np.dtype("V1"), expected.shape), context)
+        values = small_values(word)
+        got = np.ascontiguousarray(got).reshape(-1).view("u1")
+        differs = ((got != expected.reshape(-1))
+                   & ~(np.isnan(values[got]) & np.isnan(values[expected.reshape(-1)])))
+        self.assertFalse(differs.any(), f"{context}: {np.count_nonzero(differs)} of {got.size} differ")
 
 
 def make_tensor(dtype, shape, data, strides=None, **more):

@@ -306,10 +306,18 @@ class ConformanceTest(CliTest):
         """Rows, operators and attributes that hewn lacks, refusals, and blocks."""
         other = dict(add_case(), op="ADD1", row="ADD1")
         clamp = linear_case("QUANTIZE_LINEAR", "f32", [1.0], 1.0, 0, "u8", [1], row="Q.8")
-        clamp["attrs"] = {"saturate": 1}
+        clamp["attrs"] = {"clamp": [0, 6]}
         self.check([other, clamp], skipped=2,
                    says=["  1  ADD1: outside the tables: operator ADD1\n",
-                         "  1  Q.8: outside the tables: attribute saturate\n"])
+                         "  1  Q.8: outside the tables: attribute clamp\n"])
+        beyond = linear_case("QUANTIZE_LINEAR", "f32", [-1000.0, 57344.0], 1.0, None, "f8e4m3fn",
+                             [0xfe, 0x7e], attrs={"saturate": 1})
+        no_number = make_tensor("f8e4m3fn", [2], [0x7f, 0xff])
+        self.check([beyond, dict(beyond, attrs={}),
+                    dict(beyond, attrs={"saturate": 0}, output=no_number)], passed=3)
+        self.check([dict(beyond, output=no_number), dict(beyond, attrs={"saturate": 0})], failed=2)
+        self.broken(dict(beyond, attrs={"saturate": True}), "'saturate' is true, not 1 0")
+        self.broken(dict(beyond, op="QUANTIZE"), "'attrs' of QUANTIZE has the unknown field 'saturate'")
         tie = linear_case("QUANTIZE_LINEAR", "f32", [0.25, 0.449951171875], 0.0999755859375, 0,
                           "i8", [2, 4], row="Q.precision", attrs={"precision": "f16"})
         exact = dict(tie, output=make_tensor("i8", [2], [3, 5]), attrs={"precision": "f32"})
@@ -360,9 +368,14 @@ class ConformanceTest(CliTest):
 
     def test_types_outside_the_tables(self):
         foreign = ["f64", "bool", "c64", "c128", "string", "i1", "i3", "u1", "u3",
-                   "float8e5m2", "float6e2m3", "float4e2m1", "f8e4m3", "f6e3m2", "f4e2m1", "e8m0"]
+                   "float8e5m2", "float6e2m3", "float4e2m1", "f8e4m3", "f6e3", "f4", "e8m0"]
         self.check([add_case(dtype) for dtype in foreign], skipped=len(foreign),
                    says=[f"1  outside the tables: dtype {dtype}\n" for dtype in foreign])
+        # Types that hewn has, by both of their names, but not in this operator.
+        for names in [("f8e4m3fn", "float8_e4m3fn"), ("f8e8m0", "float8_e8m0fnu"),
+                      ("f6e3m2", "float6_e3m2fn"), ("f4e2m1", "float4_e2m1fn")]:
+            self.check([add_case(dtype) for dtype in names], skipped=2,
+                       says=[f"2  outside the tables: ADD ATensor of {names[0]}\n"])
 
         def changed(case, **dtypes):
             case = json.loads(json.dumps(case))

@@ -5,7 +5,7 @@ import itertools
 
 import cli
 import numpy as np
-from cli import F16, F32, CliTest, dequantize, from_bf16, sample, to_bf16
+from cli import F16, F32, CliTest, dequantize, from_bf16, make_npy, sample, to_bf16, untyped
 
 
 class DequantizeTest(CliTest):
@@ -59,6 +59,71 @@ class DequantizeTest(CliTest):
             self.assertEqual(got.view("<u2").tolist(), [due], number)
         self.refuse("dequantize", q, "--scale", 1, "--type", "bf16", "--feature-level", "6.4",
                     says="BFLOAT16 needs feature level hewn", code=1)
+
+    def test_small_floats(self):
+        stores = {"bf16": to_bf16, "f32": F32, "f16": F16}
+        for word in cli.SMALL_FLOATS:
+            values = cli.small_values(word).astype(F32)
+            codes = self.rng.permutation(values.size)[:values.size - 1]  # rows end within a byte
+            scale = self.rng.uniform(-2, 2, codes.size).astype(F32)
+            arguments = ["dequantize", self.save("x.npy", untyped(codes)), "--input-type", word]
+            for kind, store in stores.items():
+                got = self.compute(*arguments, "--scale", self.save("s.npy", scale), "--type", kind)
+                due = values[codes] * scale
+                if kind == "bf16":  # NaN has no bits of its own there
+                    due = np.where(np.isnan(due), F32(0), due)
+                    self.assertTrue(np.isnan(from_bf16(got[np.isnan(values[codes])])).all())
+                    got[np.isnan(values[codes])] = to_bf16(0)
+                with np.errstate(over="ignore"):
+                    due = store(due)
+                self.assert_same(got, due, f"{word} {kind}")
+            powers = self.rng.integers(0, 255, codes.size)
+            got = self.compute(*arguments, "--scale", self.save("s.npy", untyped(powers)), "--type",
+                               "f32")
+            with np.errstate(over="ignore"):
+                due = (values[codes] * 2.0**(powers - 127)).astype(F32)  # exact, then rounded once
+            self.assert_same(got, due, f"{word} with powers of two")
+            # Fortran's order, a zero point, and the name in ml_dtypes.
+            square = np.asfortranarray(codes[:6].reshape(2, 3))
+            name = ("float" + word[1:].replace("e", "_e", 1)
+                    + ("fn" if word[1] in "46" else ""))
+            got = self.compute("dequantize", self.save("q.npy", untyped(square)), "--input-type",
+                               name, "--scale", 0.5, "--zero-point", 0)
+            self.assert_same(got, values[square] * F32(0.5), name)
+
+    def test_small_floats_from_ml_dtypes(self):
+        """ml_dtypes saves f8e5m2 as a float of one byte, which NumPy alone cannot read."""
+        codes = np.arange(256, dtype="u1")
+        for descr in ("<f1", "|f1"):
+            header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': (256,), }}\n"
+            x = self.write("x.npy", make_npy(header, codes.tobytes()))
+            for more in ([], ["--input-type", "f8e5m2"]):
+                self.assert_same(self.compute("dequantize", x, "--scale", 2, *more),
+                                 cli.small_values("f8e5m2").astype(F32) * F32(2))
+        self.refuse("dequantize", x, "--scale", 1, "--input-type", "f8e4m3fn",
+                    says="--input-type f8e4m3fn: " + x + " is f8e5m2")
+
+    def test_small_floats_that_are_refused(self):
+        x = self.save("x.npy", untyped([1, 2, 16, 64]))
+        from_codes = ["dequantize", x, "--scale", 1]
+        self.refuse(*from_codes, says=["x.npy: holds bytes without a type ('|V1')", "--input-type"])
+        self.refuse(*from_codes, "--input-type", "f8", says="--input-type: f8 is not allowed")
+        self.refuse(*from_codes, "--input-type", "f8e8m0", says="--input-type: f8e8m0 is not allowed")
+        self.refuse(*from_codes, "--input-type", "f4e2m1",
+                    says="x.npy: element 2 is 16, f4e2m1's range is 0..15")
+        self.refuse(*from_codes, "--input-type", "f6e3m2",
+                    says="x.npy: element 3 is 64, f6e3m2's range is 0..63")
+        self.refuse(*from_codes, "--input-type", "f8e5m2", "--feature-level", "6.4", code=1,
+                    says="InputTensor: FLOAT8E5M2 needs feature level hewn")
+        self.refuse("dequantize", self.save("u.npy", np.ones(3, "u1")), "--scale", 1,
+                    "--input-type", "f8e5m2",
+                    says=["--input-type f8e5m2: ", "u.npy is u8", "bytes without a type"])
+        self.refuse("dequantize", self.path("u.npy"), "--scale", 1, "--type", "f8e4m3fn",
+                    says="--type: f8e4m3fn is not allowed")
+        self.refuse("dequantize", self.path("u.npy"), "--scale", 0.3, "--type", "f8e8m0",
+                    says="--scale: 0.3 is no number of f8e8m0")
+        self.refuse("dml-dequantize", self.path("u.npy"), "--scale", self.save("s.npy", untyped(1)),
+                    says="s.npy: holds bytes without a type")
 
     def test_per_axis(self):
         x = sample(self.rng, (3, 4, 5), "i1")

@@ -6,7 +6,7 @@ import re
 
 import cli
 import numpy as np
-from cli import F16, F32, CliTest, dequantize, from_bf16, make_png, quantize, read_png, sample, to_bf16
+from cli import F16, F32, CliTest, dequantize, from_bf16, make_png, quantize, read_png, sample, to_bf16, untyped
 
 
 class QuantizeTest(CliTest):
@@ -217,6 +217,74 @@ class QuantizeTest(CliTest):
                     says="q.npy: element 1 is 16, u4's range is 0..15")
         self.refuse("quantize", x, "--scale", 1, "--type", "u4", "--feature-level", "6.4",
                     says="UINT4 needs feature level hewn", code=1)
+
+    def test_small_floats(self):
+        """Files have a byte without a type for each element, which is its code."""
+        specials = [np.nan, np.inf, -np.inf, 0, -0.0, 1e-45, -1e-45, 3e38, -3e38]
+        for word in cli.SMALL_FLOATS:
+            values = cli.small_values(word)
+            numbers = np.unique(np.abs(values[np.isfinite(values)]))
+            ties = (numbers[:-1] + numbers[1:]) / 2
+            beyond = numbers[-1] + (numbers[-1] - numbers[-2]) * np.array([0.49, 0.5, 0.51, 1])
+            x = np.concatenate([specials, numbers, -ties, beyond, -beyond]).astype(F32)
+            self.save("x.npy", x)
+            for saturate in "10":
+                got = self.compute("quantize", self.path("x.npy"), "--scale", 1, "--zero-point", 0,
+                                   "--type", word, "--saturate", saturate)
+                self.assert_same_codes(got, cli.small_codes(x, word, saturate == "1"), word,
+                                       f"{word} {saturate}")
+            x = sample(self.rng, (5, 37), "f4") * F32(numbers[-1] / 50)
+            scale = self.rng.uniform(-2, 2, (5, 3)).astype(F32)
+            got = self.compute("quantize", self.save("x.npy", x), "--scale",
+                               self.save("s.npy", scale), "--type", word, "--axis", 1,
+                               "--block-size", 16)
+            self.assert_same_codes(got, cli.small_codes(x / np.repeat(scale, 16, 1)[:, :37], word), word,
+                                   f"{word} in blocks")
+
+    def test_small_floats_of_other_types(self):
+        """From f16, bf16 and i32, and with a precision. A scale may be a power of two."""
+        x = sample(self.rng, (7, 33), "f4")
+        for kind, values in [("f16", x.astype(F16)), ("bf16", to_bf16(x)), ("i32", x.astype("i4"))]:
+            wide = from_bf16(values) if kind == "bf16" else values.astype(F32)
+            got = self.compute("quantize", self.save("x.npy", values), "--scale", 0.25, "--type",
+                               "f8e4m3fn")
+            self.assert_same_codes(got, cli.small_codes(wide / F32(0.25), "f8e4m3fn"), "f8e4m3fn", kind)
+        powers = self.rng.integers(120, 134, 33)
+        for kind, values in [("f32", x), ("bf16", to_bf16(x))]:
+            wide = from_bf16(values) if kind == "bf16" else x
+            arguments = ["quantize", self.save("x.npy", values), "--scale",
+                         self.save("s.npy", untyped(powers)), "--type"]
+            quotients = wide / (2.0**(powers - 127)).astype(F32)
+            self.assert_same_codes(self.compute(*arguments, "f4e2m1"),
+                                   cli.small_codes(quotients, "f4e2m1"), "f4e2m1", kind)
+            self.assert_same(self.compute(*arguments, "u8"), quantize(quotients, F32(1), 0, np.uint8))
+        with np.errstate(all="ignore"):
+            quotients = x.astype(F16) / F16(0.3)
+        got = self.compute("quantize", self.save("x.npy", x), "--scale", 0.3, "--type", "f8e5m2",
+                           "--precision", "f16")
+        self.assert_same_codes(got, cli.small_codes(quotients, "f8e5m2"), "f8e5m2", "precision")
+
+    def test_small_floats_that_are_refused(self):
+        x, codes = self.save("x.npy", np.ones(3, F32)), self.save("c.npy", untyped([1, 2, 3]))
+        to = ["quantize", x, "--scale", 1, "--type"]
+        self.refuse(*to, "f8e4m3fn", "--zero-point", 0.3,
+                    says="--zero-point: 0.3 is no number of f8e4m3fn")
+        self.refuse(*to, "f8e4m3fn", "--saturate", 2, says="--saturate: 2 is not allowed")
+        self.refuse(*to, "f8e8m0", says="--type: f8e8m0 is not allowed")
+        self.refuse(*to, "f8e4m3fn", "--feature-level", "6.4", code=1,
+                    says="OutputTensor: FLOAT8E4M3FN needs feature level hewn")
+        self.refuse(*to, "u8", "--saturate", 0, "--feature-level", "6.4", code=1,
+                    says="saturate OFF needs feature level hewn")
+        self.refuse(*to, "f8e4m3fn", out="out.png", says="a PNG holds u8 or u16")
+        self.refuse("dml-quantize", x, "--scale", 1, "--type", "f8e4m3fn",
+                    says="--type: f8e4m3fn is not allowed")
+        self.refuse("quantize", codes, "--scale", 1, "--type", "u8",
+                    says="c.npy: holds bytes without a type ('|V1')")
+        # Without --type, the zero point says the type; but this one has none.
+        self.refuse("quantize", x, "--scale", 1, "--zero-point", codes,
+                    says="c.npy: holds bytes without a type ('|V1')")
+        self.refuse(*to, "f4e2m1", "--zero-point", self.save("z.npy", untyped([0, 16, 0])),
+                    says="z.npy: element 1 is 16, f4e2m1's range is 0..15")
 
     def test_blocks_that_do_not_fit(self):
         x, u8 = self.save("x.npy", np.ones((2, 12), F32)), ["--type", "u8"]

@@ -59,13 +59,14 @@ class Case:
     def __init__(self, chance):
         self.chance, self.rng = chance, np.random.default_rng(chance.getrandbits(63))
         self.files, self.outputs, self.count = {}, {}, 0
+        self.small_floats = {}  # by the names of outputs that have codes: the types
         rank = chance.choice([0, 1, 1, 2, 2, 3, 4, 8])
         self.shape = tuple(chance.randint(1, 2 if rank > 4 else 6) for _ in range(rank))
         if rank and chance.random() < 0.05:
             self.shape = (0, *self.shape[1:])
         command = chance.choice([self.add, self.quantize, self.quantize, self.dequantize,
-                                 self.quantized_pair, self.dynamic, self.directml_quantize,
-                                 self.directml_dequantize])
+                                 self.dequantize_codes, self.quantized_pair, self.dynamic,
+                                 self.directml_quantize, self.directml_dequantize])
         with np.errstate(all="ignore"):
             self.words = command()
         if chance.random() < 0.3:
@@ -88,6 +89,12 @@ class Case:
         pixels = self.rng.integers(0, np.iinfo(dtype).max, self.shape, dtype, endpoint=True)
         self.files[name] = cli.make_png(pixels, 8 * pixels.itemsize, [0, 4, 2, 6][channels - 1])
         return name, pixels.astype(F32) / F32(np.iinfo(dtype).max)
+
+    def output_of_codes(self, word, codes):
+        """Codes are compared by their numbers, because a type may have several codes of NaN."""
+        words = self.output(cli.small_values(word)[codes].astype(F32))
+        self.small_floats[words[1]] = word
+        return words
 
     def output(self, array, option="-o"):
         array = np.asarray(array)
@@ -177,13 +184,15 @@ class Case:
             kind_of_x = self.chance.choice(["f32", "f16", "bf16", "i32"])
             x = self.data(kind_of_x)
             name = self.save_as(kind_of_x, x)
-        kind = self.chance.choice(["u8", "i8", "u16", "i16", "u32", "i32", *PACKED])
-        stored = kind if kind in DTYPES else kind[0] + "8"
-        limits = PACKED.get(kind) or (np.iinfo(DTYPES[kind]).min, np.iinfo(DTYPES[kind]).max)
+        kind = self.chance.choice(["u8", "i8", "u16", "i16", "u32", "i32", *PACKED, *cli.SMALL_FLOATS])
+        is_small = kind in cli.SMALL_FLOATS
         words = ["quantize", name, "--type", kind, *self.choose_axis()]
         scale_words, scale = self.scale_like("f32" if kind_of_x == "i32" else kind_of_x)
         zero_words, zero = [], 0
-        if self.chance.random() < 0.6:
+        if not is_small:
+            stored = kind if kind in DTYPES else kind[0] + "8"
+            limits = PACKED.get(kind) or (np.iinfo(DTYPES[kind]).min, np.iinfo(DTYPES[kind]).max)
+        if self.chance.random() < 0.6 and not is_small:
             zero_words, zero = self.parameter(self.zero(stored, limits), "--zero-point")
         precision = self.chance.choice([None, None, "f32", "f16", "bf16"])
         if precision in ("f16", "bf16"):
@@ -192,6 +201,11 @@ class Case:
         else:
             quotient = x.astype(F32) / scale.astype(F32)
         words += [f"--precision={precision}"] if precision else []
+        if is_small:
+            saturate = self.chance.choice([None, "1", "0"])
+            words += [f"--saturate={saturate}"] if saturate else []
+            return [*words, *scale_words,
+                    *self.output_of_codes(kind, cli.small_codes(quotient, kind, saturate != "0"))]
         result = clamped(quotient, zero, *limits)
         return [*words, *scale_words, *zero_words,
                 *self.output(result.astype(np.int64).astype(DTYPES[stored]))]
@@ -223,6 +237,17 @@ class Case:
             zero_words, zero = self.parameter(self.zero(stored, limits), "--zero-point")
         result = cli.dequantize(x, scale, zero)
         return [*words, *scale_words, *zero_words, "--type", kind_of_scale, *self.output(result)]
+
+    def dequantize_codes(self):
+        word = self.chance.choice(cli.SMALL_FLOATS)
+        numbers = cli.small_values(word)
+        x = np.asarray(self.rng.choice(np.flatnonzero(np.isfinite(numbers)), self.shape))
+        words = ["dequantize", self.save(cli.untyped(x)), f"--input-type={word}", *self.choose_axis()]
+        kind = self.chance.choice(["f32", "f16", "bf16"])
+        scale_words, scale = self.scale_like(kind)
+        result = numbers[x].astype(F32) * scale.astype(F32)
+        result = cli.to_bf16(result) if kind == "bf16" else result.astype(DTYPES[kind])
+        return [*words, *scale_words, "--type", kind, *self.output(result)]
 
     def dequantize(self):
         kind = self.chance.choice(["u8", "i8", "u16", "i16", "u32", "i32", *PACKED])
@@ -343,6 +368,9 @@ def check_done(case, words, is_right, result, before, after, folder):
                 got = got.reshape(case.outputs[name].shape)
         elif name.endswith(".npy"):
             got = np.load(folder / name)
+            if is_right and name in case.small_floats and got.dtype == "V1":
+                numbers = cli.small_values(case.small_floats[name])
+                got = np.asarray(numbers[got.view("u1")]).astype(F32)
         else:
             raise Failure(f"{name} was written")
         if is_right and not same(got, case.outputs[name]):

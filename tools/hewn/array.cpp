@@ -33,6 +33,14 @@ const TypeInfo &type_info(DataType type) {
     throw std::logic_error("a data type without a name");
 }
 
+// The numbers of a small float; null for other types.
+const reference::SmallFloat *small_float(DataType type) {
+#define HEWN_SMALL_FLOAT(word, name, ...) \
+    if (type == DataType::name) return &reference::word::format;
+#include "types.inc"
+    return nullptr;
+}
+
 template<class T>
 void store_integer(const std::string &text, Array &array, const std::string &option) {
     // from_chars does not take a leading '+'.
@@ -48,6 +56,17 @@ void store_integer(const std::string &text, Array &array, const std::string &opt
         throw InputError(option + ": " + text + " is not an integer, but its type is " +
                          std::string(type_name(array.type)) + ", " + range);
     *array.as<T>() = value;
+}
+
+void store_small_float(const std::string &text, Array &array, const std::string &option) {
+    const reference::SmallFloat &format = *small_float(array.type);
+    const double exact = std::strtod(text.c_str(), nullptr);
+    const uint8_t code = reference::code_of_value(format, exact, /*saturate=*/false);
+    const double value = reference::value_of_code(format, code);
+    if (value != exact && !(std::isnan(value) && std::isnan(exact)))
+        throw InputError(option + ": " + text + " is no number of " +
+                         std::string(type_name(array.type)));
+    *array.as<uint8_t>() = code;
 }
 }  // namespace
 
@@ -68,19 +87,22 @@ std::optional<DataType> type_from_name(std::string_view name) {
     return std::nullopt;
 }
 
-size_t type_bytes(DataType type) { return std::max<size_t>(type_info(type).bits / 8, 1); }
+size_t type_bits(DataType type) { return type_info(type).bits; }
+size_t type_bytes(DataType type) { return std::max<size_t>(type_bits(type) / 8, 1); }
 
-bool is_sub_byte(DataType type) { return type_info(type).bits < 8; }
+bool is_sub_byte(DataType type) { return type_bits(type) < 8; }
 
 DataType file_type(DataType type) {
     if (!is_sub_byte(type)) return type;
-    return type_name(type)[0] == 'i' ? DataType::INT8 : DataType::UINT8;
+    return DataType(hewn_test::byte_of(hewn_data_type(type)));
 }
 
 bool is_float(DataType type) {
     return type == DataType::FLOAT32 || type == DataType::FLOAT16 || type == DataType::BFLOAT16 ||
-           type == DataType::FLOAT64;
+           type == DataType::FLOAT64 || is_small_float(type);
 }
+
+bool is_small_float(DataType type) { return small_float(type) != nullptr; }
 
 uint16_t f16_from_double(double value) {
     const uint16_t sign = std::signbit(value) ? 0x8000 : 0;
@@ -178,23 +200,15 @@ std::string Array::describe() const {
     return std::string(type_name(type)) + " " + to_string(sizes);
 }
 
-namespace {
-// Calls f(T{}), where T is the C++ type of that sub-byte type in reference/.
-template<class F>
-void with_sub_byte_type(DataType type, F &&f) {
-    using namespace hewn_test;
-    with_type<i4, u4, i2, u2>(hewn_data_type(type), std::forward<F>(f));
-}
-}  // namespace
-
 Array Array::to_file_type() const {
     if (!is_sub_byte(type)) return *this;
     Array result = allocate(name, file_type(type), sizes);
     result.strides = strides;
-    with_sub_byte_type(type, [&](auto tag) {
-        for (int64_t i = 0, n = count(); i < n; i++)
-            result.as<uint8_t>()[i] =
-                uint8_t(hewn_test::element<decltype(tag)>(as<uint8_t>(), i).value);
+    hewn_test::with_sub_byte_type(hewn_data_type(type), [&](auto tag) {
+        for (int64_t i = 0, n = count(); i < n; i++) {
+            const auto value = hewn_test::element<decltype(tag)>(as<uint8_t>(), i);
+            std::memcpy(result.as<uint8_t>() + i, &value, 1);
+        }
     });
     return result;
 }
@@ -204,9 +218,11 @@ Array Array::to_packed(DataType packed) const {
     Array result = allocate(name, packed, sizes);
     result.strides = strides;  // which may be those of Fortran's order
     std::fill_n(result.as<uint8_t>(), result.bytes, uint8_t(0));
-    with_sub_byte_type(packed, [&](auto tag) {
+    hewn_test::with_sub_byte_type(hewn_data_type(packed), [&](auto tag) {
         using T = decltype(tag);
-        constexpr int least = reference::Limits<T>::min, most = reference::Limits<T>::max;
+        int least = 0, most = (1 << type_bits(packed)) - 1;
+        if constexpr (!hewn_test::is_small_float<T>)
+            least = reference::Limits<T>::min, most = reference::Limits<T>::max;
         for (int64_t i = 0, n = count(); i < n; i++) {
             const int value = least < 0 ? as<int8_t>()[i] : as<uint8_t>()[i];
             if (value < least || value > most)
@@ -214,7 +230,9 @@ Array Array::to_packed(DataType packed) const {
                                  std::to_string(value) + ", " + std::string(type_name(packed)) +
                                  "'s range is " + std::to_string(least) + ".." +
                                  std::to_string(most));
-            hewn_test::set_element(result.as<uint8_t>(), i, T(value));
+            T element;
+            std::memcpy(&element, as<uint8_t>() + i, 1);
+            hewn_test::set_element(result.as<uint8_t>(), i, element);
         }
     });
     return result;
@@ -280,8 +298,13 @@ bool is_number(const std::string &text) {
 }
 
 Array array_from_number(const std::string &text, DataType type, const std::string &option) {
-    if (is_sub_byte(type)) return array_from_number(text, file_type(type), option).to_packed(type);
+    if (is_sub_byte(type) && !is_small_float(type))
+        return array_from_number(text, file_type(type), option).to_packed(type);
     Array array = Array::allocate(option + " " + text, type, {});
+    if (is_small_float(type)) {
+        store_small_float(text, array, option);
+        return array;
+    }
     switch (type) {
     case DataType::INT8: store_integer<int8_t>(text, array, option); return array;
     case DataType::UINT8: store_integer<uint8_t>(text, array, option); return array;

@@ -30,8 +30,7 @@ struct MemoryError : std::runtime_error {
 
 using Sizes = std::vector<int64_t>;
 
-// hewn's name of the data type: f32 f16 bf16 i8 u8 i16 u16 i32 u32 i64 u64 i4 u4 i2 u2. f64 has a
-// DataType and a name too, but no operator takes it.
+// hewn's name of the data type, as in lists/data_types.py: f32, u8, f8e4m3fn.
 std::string_view type_name(DataType type);
 // hewn's and NumPy's names of all types.
 std::vector<std::string> type_names();
@@ -40,11 +39,15 @@ std::optional<DataType> type_from_name(std::string_view name);
 // The size of an element in bytes. It is 1 for a sub-byte type, although several elements share a
 // byte.
 size_t type_bytes(DataType type);
+size_t type_bits(DataType type);
 bool is_sub_byte(DataType type);
-// The type in which files hold the values: i8 or u8 for a sub-byte type, with one element in each
-// byte. Any other type is returned as it is.
+// The type in which files hold the values of a sub-byte type, with one element in each byte, and as
+// which kernels take it: i8, u8, or f8e4m3fn for a small float. There f8e4m3fn only means a byte
+// with the code of any small float. Any other type is returned as it is.
 DataType file_type(DataType type);
 bool is_float(DataType type);
+// A float of at most 8 bits, whose elements are codes.
+bool is_small_float(DataType type);
 
 // Converts f16 from and to double. The double is rounded in one step, ties to even, and from 65520
 // on to infinity. (A conversion by way of f32 could round twice.)
@@ -88,9 +91,9 @@ struct Array {
     // as it is. The array must have no gaps between elements; the order of its dimensions (C's or
     // Fortran's) is kept.
     Array to_file_type() const;
-    // The reverse: converts an array of i8 or u8 to the sub-byte type `packed`. Throws InputError
-    // if the type cannot hold a value. If `packed` is no sub-byte type, the array is returned as it
-    // is.
+    // The reverse: converts an array of the file_type to the sub-byte type `packed`. Throws
+    // InputError if the type cannot hold a value. If `packed` is no sub-byte type, the array is
+    // returned as it is.
     Array to_packed(DataType packed) const;
 
     template<class T>
@@ -123,7 +126,8 @@ TensorDesc broadcast_along(const Array &array, const Sizes &sizes, size_t axis,
 bool is_number(const std::string &text);
 
 // The number as an array of rank 0. f16 and bf16 are rounded from the nearest double. Throws
-// InputError, which names `option`, if the type cannot hold the number.
+// InputError, which names `option`, if the type cannot hold the number. A small float must hold it
+// exactly.
 Array array_from_number(const std::string &text, DataType type, const std::string &option);
 
 }  // namespace hewn::cli

@@ -29,7 +29,7 @@ const std::set<std::string> TENSOR_FIELDS = {"dtype", "shape",      "data",     
                                              "block", "orig_shape", "orig_data", "packed"};
 // DirectML's operators that hewn does not have. Cases of them are skipped.
 const std::set<std::string> FOREIGN_OPERATORS = {"ADD1"};
-const std::set<std::string> FOREIGN_ATTRIBUTES = {"activation", "clamp", "saturate"};
+const std::set<std::string> FOREIGN_ATTRIBUTES = {"activation", "clamp"};
 const std::set<std::string> TOLERANCE_FIELDS = {"ulp", "abs", "rel"};
 
 // True for data types of other projects that no operator of hewn takes. Cases with them are
@@ -38,8 +38,10 @@ bool is_foreign_type(const std::string &name) {
     static const std::set<std::string> NAMES = {"f64", "bool", "c64", "c128", "string",
                                                 "i1",  "i3",   "u1",  "u3"};
     const auto begins = [&](const char *prefix) { return name.rfind(prefix, 0) == 0; };
-    return NAMES.count(name) != 0 || begins("float8") || begins("float6") || begins("float4") ||
-           begins("f8") || begins("f6") || begins("f4") || begins("e8m0");
+    return NAMES.count(name) != 0 ||
+           (!type_from_name(name) &&
+            (begins("float8") || begins("float6") || begins("float4") || begins("f8") ||
+             begins("f6") || begins("f4") || begins("e8m0")));
 }
 
 // A value as text for a message. Arrays and objects may be of any size and depth, so only their
@@ -172,7 +174,8 @@ Attributes parse_attributes(const OperatorInfo &op, const json &attrs) {
         const std::vector<std::string> words = words_of(attribute);
         const json *given = optional_member(attrs, attribute.name);
         const auto is_given = [&](const std::string &word) {
-            return !given || *given == word || *given == numpy_name(word);
+            return !given || *given == word || *given == numpy_name(word) ||
+                   (given->is_number_integer() && given->dump() == word);
         };
         const auto found = std::find_if(words.begin(), words.end(), is_given);
         if (found == words.end()) {
@@ -199,9 +202,12 @@ void check_contiguous(const Header &output) {
                          ", but the output is contiguous");
 }
 
+// Whether values are written as decimal numbers and not as integers.
+bool is_decimal(DataType type) { return type == DataType::FLOAT32 || type == DataType::FLOAT16; }
+
 [[noreturn]] void bad_value(const json &value, const std::string &where, DataType type) {
     const char *hint =
-        is_float(type) && value.is_string() ? " (strings are \"nan\", \"inf\" and \"-inf\")"
+        is_decimal(type) && value.is_string() ? " (strings are \"nan\", \"inf\" and \"-inf\")"
         : type_bytes(type) == 8 && value.is_number_float() ? " (write an integer in its range)"
                                                            : "";
     throw InputError(where + ": " + brief(value) + " is not a value of " +
@@ -292,7 +298,9 @@ void store(Array &array, int64_t i, const json &value, const std::string &where)
     case DataType::UINT64:
         array.as<uint64_t>()[i] = integer_value<uint64_t>(value, where, type);
         break;
-    default: bad_value(value, where, type);
+    default:
+        if (!is_small_float(type)) bad_value(value, where, type);
+        array.as<uint8_t>()[i] = integer_value<uint8_t>(value, where, type);  // its code
     }
 }
 

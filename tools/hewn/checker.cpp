@@ -175,8 +175,7 @@ Problem shortest(Problem problem, const Fails &fails) {
 template<class T>
 std::vector<T> simpler(T value) {
     std::vector<T> values = {T{}};
-    if constexpr (std::is_same_v<T, f16>) values.push_back({0x3c00});
-    else if constexpr (std::is_same_v<T, bf16>) values.push_back({0x3f80});
+    if constexpr (is_float<T>) values.push_back(reference::from_f32<T>(1));
     else values.push_back(T(1));
     uint64_t bits = 0;
     set_element(&bits, 0, value);

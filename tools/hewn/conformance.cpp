@@ -11,6 +11,7 @@
 #include <sstream>
 #include <type_traits>
 
+#include "../../reference/types.h"
 #include "built_in_cases.h"
 #include "cases.h"
 #include "device.h"
@@ -24,52 +25,40 @@ namespace {
 
 // ---- Comparing ----
 
-// The bits of an f16 and of a bf16, as two types that templates can tell apart.
-struct Half {
-    uint16_t bits;
-};
-struct Bfloat16 {
-    uint16_t bits;
-};
+using hewn_test::is_float, hewn_test::is_small_float, hewn_test::with_any_type;
 
 template<class T>
 double real(T value) {
-    if constexpr (std::is_same_v<T, Half>) return double_from_f16(value.bits);
-    else if constexpr (std::is_same_v<T, Bfloat16>) return double_from_bf16(value.bits);
+    if constexpr (is_float<T>) return double(reference::to_f32(value));
     else return double(value);
-}
-
-template<class T>
-bool same(T a, T b) {
-    if constexpr (!std::is_integral_v<T>)
-        return std::memcmp(&a, &b, sizeof(T)) == 0 || (std::isnan(real(a)) && std::isnan(real(b)));
-    else return a == b;
 }
 
 // Maps floats of one type to integers in the same order. Neighbouring floats are 1 apart, and -0
 // and +0 are equal.
 template<class T>
 int64_t ordinal(T value) {
-    std::conditional_t<sizeof(T) == 4, uint32_t, uint16_t> bits;
-    std::memcpy(&bits, &value, sizeof bits);
-    const int64_t magnitude = bits & (decltype(bits)(-1) >> 1);
-    return bits == magnitude ? magnitude : -magnitude;
+    uint32_t bits, sign;
+    if constexpr (std::is_same_v<T, float>) bits = reference::to_bits(value), sign = 1u << 31;
+    else if constexpr (is_small_float<T>) bits = value.bits, sign = uint32_t(T::format.sign);
+    else bits = value.bits, sign = 0x8000;
+    const int64_t magnitude = bits & ~sign;
+    return bits & sign ? -magnitude : magnitude;
 }
 
 template<class T>
 bool within(T got, T expected, const Tolerance &tolerance) {
-    if constexpr (std::is_integral_v<T>) {
-        // An integer's unit in the last place is 1. The subtraction of 64-bit integers is exact.
-        const double difference = got > expected ? double(uint64_t(got) - uint64_t(expected))
-                                                 : double(uint64_t(expected) - uint64_t(got));
-        return difference <= tolerance.ulp ||
-               difference <= tolerance.abs + tolerance.rel * std::fabs(double(expected));
-    } else {
+    if constexpr (is_float<T>) {
         const double g = real(got), e = real(expected);
         if (!std::isfinite(g) || !std::isfinite(e))
             return false;  // an infinity is near nothing; equal ones were found by same()
         return double(std::llabs(ordinal(got) - ordinal(expected))) <= tolerance.ulp ||
                std::fabs(g - e) <= tolerance.abs + tolerance.rel * std::fabs(e);
+    } else {
+        // An integer's unit in the last place is 1. The subtraction of 64-bit integers is exact.
+        const double difference = got > expected ? double(uint64_t(got) - uint64_t(expected))
+                                                 : double(uint64_t(expected) - uint64_t(got));
+        return difference <= tolerance.ulp ||
+               difference <= tolerance.abs + tolerance.rel * std::fabs(double(expected));
     }
 }
 
@@ -77,13 +66,13 @@ template<class T>
 std::string show(T value) {
     char text[64];
     if constexpr (std::is_same_v<T, float>) {
-        uint32_t bits;
-        std::memcpy(&bits, &value, sizeof bits);
-        std::snprintf(text, sizeof text, "%.9g (0x%08" PRIx32 ")", double(value), bits);
-    } else if constexpr (!std::is_integral_v<T>) {
-        std::snprintf(text, sizeof text, "%.5g (0x%04x)", real(value), value.bits);
+        std::snprintf(text, sizeof text, "%.9g (0x%08" PRIx32 ")", double(value),
+                      reference::to_bits(value));
+    } else if constexpr (is_float<T>) {
+        std::snprintf(text, sizeof text, "%.5g (0x%0*x)", real(value), int(2 * sizeof(T)),
+                      unsigned(value.bits));
     } else {
-        return std::to_string(value);
+        return std::to_string(+value);
     }
     return text;
 }
@@ -103,10 +92,11 @@ bool has_negative_scale(const Case &test, int64_t i) {
                 block = scale.desc.block_sizes.value_or(Sizes(index.size(), 1));
     int64_t offset = 0;
     for (size_t d = 0; d < index.size(); d++) offset += index[d] / block[d] * strides[d];
-    if (scale.array.type == DataType::FLOAT32) return scale.array.as<float>()[offset] < 0;
-    const uint16_t bits = scale.array.as<uint16_t>()[offset];
-    return (scale.array.type == DataType::BFLOAT16 ? double_from_bf16(bits)
-                                                   : double_from_f16(bits)) < 0;
+    bool negative = false;
+    with_any_type(hewn_data_type(scale.array.type), [&](auto tag) {
+        negative = real(hewn_test::element<decltype(tag)>(scale.array.data.get(), offset)) < 0;
+    });
+    return negative;
 }
 
 // What is wrong with the first output. Empty: nothing. Adds to `negative_zeros` the elements of
@@ -114,13 +104,16 @@ bool has_negative_scale(const Case &test, int64_t i) {
 template<class T>
 std::string difference(const Array &got, const Case &test, int64_t &negative_zeros) {
     const Array &expected = test.expected;
-    const T *g = got.as<T>(), *e = expected.as<T>();
+    const auto at = [](const Array &array, int64_t i) {
+        return hewn_test::element<T>(array.data.get(), i);
+    };
     int64_t first = -1, differing = 0, count = expected.count();
     for (int64_t i = 0; i < count; i++) {
-        if (same(g[i], e[i]) || (!test.exact && within(g[i], e[i], test.tolerance))) continue;
-        if constexpr (!std::is_integral_v<T>) {
+        const T g = at(got, i), e = at(expected, i);
+        if (reference::same(g, e) || (!test.exact && within(g, e, test.tolerance))) continue;
+        if constexpr (is_float<T>) {
             const bool negative_for_positive_zero =
-                real(g[i]) == 0 && real(e[i]) == 0 && !std::signbit(real(e[i]));
+                real(g) == 0 && real(e) == 0 && !std::signbit(real(e));
             if (negative_for_positive_zero && test.zero_has_no_sign &&
                 has_negative_scale(test, i)) {
                 negative_zeros++;
@@ -130,32 +123,16 @@ std::string difference(const Array &got, const Case &test, int64_t &negative_zer
         if (differing++ == 0) first = i;
     }
     if (differing == 0) return "";
-    return "element " + to_string(index_of(first, expected.sizes)) + ": got " + show(g[first]) +
-           ", expected " + show(e[first]) + "; " + std::to_string(differing) + " of " +
-           std::to_string(count) + " differ";
+    return "element " + to_string(index_of(first, expected.sizes)) + ": got " +
+           show(at(got, first)) + ", expected " + show(at(expected, first)) + "; " +
+           std::to_string(differing) + " of " + std::to_string(count) + " differ";
 }
 
 std::string difference(const Array &got, const Case &test, int64_t &negative_zeros) {
-    if (is_sub_byte(got.type)) {
-        Case unpacked = test;
-        unpacked.expected = test.expected.to_file_type();
-        return difference(got.to_file_type(), unpacked, negative_zeros);
-    }
-    switch (test.expected.type) {
-    case DataType::FLOAT32: return difference<float>(got, test, negative_zeros);
-    case DataType::FLOAT16: return difference<Half>(got, test, negative_zeros);
-    case DataType::BFLOAT16: return difference<Bfloat16>(got, test, negative_zeros);
-    case DataType::INT8: return difference<int8_t>(got, test, negative_zeros);
-    case DataType::UINT8: return difference<uint8_t>(got, test, negative_zeros);
-    case DataType::INT16: return difference<int16_t>(got, test, negative_zeros);
-    case DataType::UINT16: return difference<uint16_t>(got, test, negative_zeros);
-    case DataType::INT32: return difference<int32_t>(got, test, negative_zeros);
-    case DataType::UINT32: return difference<uint32_t>(got, test, negative_zeros);
-    case DataType::INT64: return difference<int64_t>(got, test, negative_zeros);
-    case DataType::UINT64: return difference<uint64_t>(got, test, negative_zeros);
-    default: break;
-    }
-    throw std::logic_error("a case of a type that no operator has");
+    std::string text;
+    with_any_type(hewn_data_type(test.expected.type),
+                  [&](auto tag) { text = difference<decltype(tag)>(got, test, negative_zeros); });
+    return text;
 }
 
 // What is wrong with the outputs. Empty: nothing.

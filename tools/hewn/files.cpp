@@ -126,10 +126,11 @@ File open_file(const std::string &path, const char *mode, const std::string &nam
                      std::strerror(errno));
 }
 
-Array load_array(const std::string &path, bool normalize, const ImageLimits &limits) {
+Array load_array(const std::string &path, bool normalize, const ImageLimits &limits,
+                 std::optional<DataType> untyped) {
     regular_file_size(path);
     const std::string extension = lowercase_extension(path);
-    if (extension == ".npy") return load_npy(path);
+    if (extension == ".npy") return load_npy(path, untyped);
     if (extension == ".png" || extension == ".jpg" || extension == ".jpeg")
         return load_image(path, normalize, limits);
     throw InputError(path +

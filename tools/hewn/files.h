@@ -16,8 +16,9 @@
 namespace hewn::cli {
 
 // Reads the tensor in a file. `normalize` is for operators on real numbers: an image becomes f32 in
-// 0..1 instead of u8 or u16. Throws InputError or MemoryError.
-Array load_array(const std::string &path, bool normalize = false, const ImageLimits &limits = {});
+// 0..1 instead of u8 or u16. `untyped` is that of load_npy. Throws InputError or MemoryError.
+Array load_array(const std::string &path, bool normalize = false, const ImageLimits &limits = {},
+                 std::optional<DataType> untyped = {});
 
 // Throw InputError if save_array could not write such a file. They are called before any work.
 void check_output_path(const std::string &path);

@@ -48,7 +48,9 @@ them as f32, value / 255 (65535). An output that ends in .png holds u8 or u16, o
 f32 and f16 as 0..1, clamped and rounded to u8.
 
 Values of i4, u4, i2 and u2 are in files of i8 and u8, one a byte: quantize
---type u4, dequantize --bits 4.
+--type u4, dequantize --bits 4. Small floats (f8e4m3fn, f4e2m1) are bytes of no
+type (V1), one each; ml_dtypes saves f8e5m2 as f1. dequantize --input-type says
+which they are.
 
 The output file appears whole or not at all. Standard input and output, pipes and
 devices are not supported.
@@ -244,12 +246,12 @@ void add_type(CLI::App &command, const OperatorInfo &op, OperatorOptions &option
     take_only(command.add_option("--type", options.type, text), words)->type_name("TYPE");
 }
 
-// The option --bits, for operators that take sub-byte types, whose elements have a byte each in
-// files.
+// The option --bits, for operators that take integers of sub-byte types, whose elements have a byte
+// each in files.
 void add_bits(CLI::App &command, const OperatorInfo &op, OperatorOptions &options) {
     std::set<std::string> bits;
     for (const DataType type : types_of(op.tensors.front()))
-        if (is_sub_byte(type)) bits.emplace(type_name(type).substr(1));
+        if (is_sub_byte(type) && !is_float(type)) bits.insert(std::to_string(type_bits(type)));
     if (bits.empty()) return;
     const Words words(bits.begin(), bits.end());
     take_only(command.add_option("--bits", options.bits,
@@ -257,6 +259,21 @@ void add_bits(CLI::App &command, const OperatorInfo &op, OperatorOptions &option
                                      joined(words)),
               words)
         ->type_name("N");
+}
+
+// The option --input-type, for operators that take small floats, whose files do not say which type
+// they have.
+void add_input_type(CLI::App &command, const OperatorInfo &op, OperatorOptions &options) {
+    Words words;
+    for (const DataType type : types_of(op.tensors.front()))
+        if (is_small_float(type)) words.emplace_back(type_name(type));
+    if (words.empty()) return;
+    take_only(command.add_option("--input-type", options.input_type,
+                                 "type of the elements of a file of bytes without a type (V1), and "
+                                 "of its zero point: " +
+                                     joined(words)),
+              words)
+        ->type_name("TYPE");
 }
 
 void add_axis(CLI::App &command, OperatorOptions &options) {
@@ -303,6 +320,7 @@ void add_operator_command(CLI::App &app, const OperatorInfo &op) {
     if (has_axis(op)) add_axis(command, *options);
     add_type(command, op, *options);
     add_bits(command, op, *options);
+    add_input_type(command, op, *options);
     add_attributes(command, op, *options);
     add_common(command, op, *options);
     command.callback([&op, options] { run_operator(op, *options); });

@@ -5,6 +5,9 @@
 namespace hewn::cli {
 
 std::string numpy_name(std::string_view word) {
+#define HEWN_SMALL_FLOAT(known, name, numpy, ...) \
+    if (word == #known) return #numpy;
+#include "types.inc"
     const size_t digits = word.find_first_of("0123456789");
     if (digits == word.npos || digits == 0) return std::string(word);
     const char letter = word[digits - 1];
@@ -20,7 +23,7 @@ std::string joined(const std::vector<std::string> &names) {
 
 std::string suggestion(const std::string &given, const std::vector<std::string> &names,
                        const std::vector<std::string> &listed) {
-    constexpr size_t FEW = 16;
+    constexpr size_t FEW = 20;
     Nearest nearest(given.c_str());
     for (const std::string &name : names) nearest.consider(name.c_str());
     if (nearest.name()) return std::string("; did you mean ") + nearest.name() + "?";

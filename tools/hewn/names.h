@@ -7,8 +7,8 @@
 
 namespace hewn::cli {
 
-// NumPy's and Python's name of a type, or of an attribute's value: "uint8" for "u8", "bfloat16" for
-// "bf16".
+// NumPy's, ml_dtypes' and Python's name of a type, or of an attribute's value: "uint8" for "u8",
+// "bfloat16" for "bf16", "float8_e5m2" for "f8e5m2".
 std::string numpy_name(std::string_view word);
 
 // "a, b, c"

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "files.h"
+#include "names.h"
 #include "progress.h"
 
 namespace hewn::cli {
@@ -75,7 +76,8 @@ std::string json_from_python(std::string_view python) {
     return json;
 }
 
-DataType parse_descr(const std::string &path, const nlohmann::json &descr) {
+DataType parse_descr(const std::string &path, const nlohmann::json &descr,
+                     std::optional<DataType> untyped) {
     if (!descr.is_string())
         fail(path,
              "is a structured array (its descr is not one string); only plain numbers are "
@@ -87,7 +89,15 @@ DataType parse_descr(const std::string &path, const nlohmann::json &descr) {
     if (text.size() != 3 || !std::strchr("<>|=", text[0]))
         fail(path, "has the unknown data type '" + text + "'" + known);
 
-    if (text == "<V2" || text == "|V2") return DataType::BFLOAT16;  // as ml_dtypes saves it
+    // As ml_dtypes saves bf16, f8e5m2 and all other small floats. NumPy alone cannot read f1.
+    if (text == "<V2" || text == "|V2") return DataType::BFLOAT16;
+    if (text == "<f1" || text == "|f1") return DataType::FLOAT8E5M2;
+    if (text == "<V1" || text == "|V1") {
+        if (untyped) return *untyped;
+        fail(path, "holds bytes without a type ('" + text +
+                       "'), which are small floats only with --input-type or as a scale of f8e8m0" +
+                       known);
+    }
     const char kind = text[1] == 'f' || text[1] == 'i' || text[1] == 'u' ? text[1] : '?';
     const int bits = std::isdigit(static_cast<unsigned char>(text[2])) ? (text[2] - '0') * 8 : 0;
     const std::optional<DataType> type = type_from_name(kind + std::to_string(bits));
@@ -137,7 +147,8 @@ struct Header {
 };
 
 // Reads and checks the header. The file is then positioned at its data.
-Header read_header(std::FILE *file, uint64_t file_bytes, const std::string &path) {
+Header read_header(std::FILE *file, uint64_t file_bytes, const std::string &path,
+                   std::optional<DataType> untyped) {
     // The magic, the version, and the length of the header: 2 bytes in version 1, 4 later.
     unsigned char start[MAGIC_BYTES + 2], length_bytes[4] = {};
     if (file_bytes < sizeof start)
@@ -170,27 +181,30 @@ Header read_header(std::FILE *file, uint64_t file_bytes, const std::string &path
     if (!dict["fortran_order"].is_boolean())
         fail(path, "the header's 'fortran_order' is neither True nor False");
 
-    return {parse_descr(path, dict["descr"]), parse_shape(path, dict["shape"]),
+    return {parse_descr(path, dict["descr"], untyped), parse_shape(path, dict["shape"]),
             dict["fortran_order"].get<bool>(), data_offset};
 }
 
 std::string npy_descr(DataType type) {
     if (type == DataType::BFLOAT16) return "<V2";
+    if (is_small_float(type)) return "|V1";
     const size_t bytes = type_bytes(type);
     return (bytes == 1 ? '|' : '<') + std::string(1, type_name(type)[0]) + std::to_string(bytes);
 }
 }  // namespace
 
 std::string astype_hint(DataType type) {
+    const bool foreign = type == DataType::BFLOAT16 || is_small_float(type);
     return "save it with .astype(" +
-           (type == DataType::BFLOAT16 ? "ml_dtypes.bfloat16" : "'" + npy_descr(type) + "'") + ")";
+           (foreign ? "ml_dtypes." + numpy_name(type_name(type)) : "'" + npy_descr(type) + "'") +
+           ")";
 }
 
-Array load_npy(const std::string &path) {
+Array load_npy(const std::string &path, std::optional<DataType> untyped) {
     const uint64_t file_bytes = regular_file_size(path);
     const File file = open_file(path, "rb", path);
     const auto [type, sizes, fortran_order, data_offset] =
-        read_header(file.get(), file_bytes, path);
+        read_header(file.get(), file_bytes, path, untyped);
     const std::optional<int64_t> count = element_count(sizes);
     if (!count || *count > INT64_MAX / int64_t(type_bytes(type)))
         fail(path, "the product of its sizes " + to_string(sizes) + " overflows");
@@ -201,7 +215,7 @@ Array load_npy(const std::string &path) {
                        std::to_string(present));
     if (present > due) fail(path, "has " + std::to_string(present - due) + " bytes after its data");
 
-    Array array = Array::allocate(path, type, sizes);
+    Array array = Array::allocate(path, file_type(type), sizes);
     if (fortran_order && *count > 0) {
         int64_t stride = 1;
         for (size_t i = 0; i < sizes.size(); stride *= sizes[i++]) array.strides[i] = stride;
@@ -214,7 +228,7 @@ Array load_npy(const std::string &path) {
         progress.advance(bytes);
         done += bytes;
     }
-    return array;
+    return array.to_packed(type);
 }
 
 void save_npy(const std::string &path, const std::string &name, const Array &array) {

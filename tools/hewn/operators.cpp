@@ -163,7 +163,8 @@ public:
                 sizes = broadcast_sizes(*first.array, first.tensor->name, *other.array,
                                         other.tensor->name);
         }
-        check_output_type(options_.output, file_type(output_type_), sizes);
+        check_output_type(options_.output,
+                          is_float(output_type_) ? output_type_ : file_type(output_type_), sizes);
         for_each_other_output([&](const TensorInfo &tensor, const std::string &file) {
             if (!file.empty()) check_output_type(file, due(tensor), {});
         });
@@ -202,8 +203,8 @@ private:
             if (!is_data(i) || (takes_number(op_, i) && is_number(*options_.inputs[i]))) continue;
             // An image is read as f32 if the tensor cannot be u8.
             const bool normalize = !allows(*operands_[i].tensor, DataType::UINT8);
-            operands_[i].array =
-                narrowed(load_array(*options_.inputs[i], normalize, options_.image_limits));
+            operands_[i].array = checked(narrowed(
+                load_array(*options_.inputs[i], normalize, options_.image_limits, input_type())));
             operands_[i].due = meant_by(*operands_[i].array, *operands_[i].tensor);
             if (!file) file = &operands_[i];
         }
@@ -218,6 +219,16 @@ private:
                                                    argument_of(*operands_[i].tensor));
             operands_[i].due = file->due;
         }
+    }
+
+    std::optional<DataType> input_type() const { return type_from_name(options_.input_type); }
+
+    // With --input-type, checks that the array has this type.
+    Array checked(const Array &array) const {
+        if (!input_type() || array.type == *input_type()) return array;
+        throw InputError("--input-type " + options_.input_type + ": " + array.name + " is " +
+                         std::string(type_name(array.type)) +
+                         "; such values are in files of bytes without a type ('|V1')");
     }
 
     // With --bits, converts the array to the sub-byte type with as many bits.
@@ -271,6 +282,19 @@ private:
         return types_of(tensor).front();
     }
 
+    // The small float that a scale or zero point has in a file of bytes without a type: the
+    // expected type, or the only small float that the tensor can have.
+    static std::optional<DataType> untyped(const Operand &operand) {
+        if (is_small_float(operand.due)) return operand.due;
+        std::optional<DataType> only;
+        for (const DataType type : types_of(*operand.tensor)) {
+            if (!is_small_float(type)) continue;
+            if (only) return std::nullopt;
+            only = type;
+        }
+        return only;
+    }
+
     // Loads a scale or zero point: a number becomes the expected type; a file's array stays as it
     // is, because the library checks its type.
     Array load_parameter(const std::string &text, const Operand &operand) const {
@@ -280,7 +304,8 @@ private:
         std::error_code unreadable;
         if (text != "-" && !std::filesystem::exists(text, unreadable))
             throw InputError(option + ": '" + text + "' is neither a number nor a file");
-        const Array array = load_array(text, /*normalize=*/false, options_.image_limits);
+        const Array array =
+            load_array(text, /*normalize=*/false, options_.image_limits, untyped(operand));
         return array.type == file_type(operand.due) ? array.to_packed(operand.due) : array;
     }
 

@@ -18,8 +18,12 @@ struct OperatorOptions : ExecutionOptions {
     std::vector<std::optional<std::string>> inputs;
     // The type that --type gives. Empty: it follows from the inputs.
     std::string type;
-    // Bits of the data's elements if they are of a sub-byte type. Files hold each in a byte.
+    // Bits of the data's elements if they are integers of a sub-byte type. Files hold each in a
+    // byte.
     std::optional<int> bits;
+    // The name of the small float that the data's elements are, in files of bytes without a type.
+    // Empty: they are of another type.
+    std::string input_type;
     std::optional<int> axis;
     // Elements along the axis that share a scale and a zero point.
     std::optional<int> block_size;

@@ -204,14 +204,15 @@ Case quantized_case(const OperatorInfo &op, const std::vector<DataType> &types, 
     return std::move(draft).finish();
 }
 
-// The types of all tensors of the operator, from the words of a signature: "f32_u8".
+// The types of all tensors of the operator, from the words of a signature: "f32_u8". A small float
+// stands for f8, which is all of them.
 std::vector<DataType> types_named(const OperatorInfo &op, const std::string &signature) {
     std::vector<std::optional<DataType>> known(op.tensors.size());
     std::istringstream words(signature);
     std::string word;
     for (size_t i = 0; i < known.size(); i++) {
         if (op.tensors[i].in_signature && std::getline(words, word, '_'))
-            known[i] = type_from_name(word);
+            known[i] = word == "f8" ? DataType::FLOAT8E4M3FN : type_from_name(word);
     }
     const int like = output_of(op).like;
     if (like >= 0 && known.back() && !known[size_t(like)]) known[size_t(like)] = known.back();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "../../reference/types.h"
 #include "array.h"
 
 namespace hewn::cli {
@@ -64,7 +65,8 @@ const Kernels &kernels_of(const OperatorInfo &op) {
 #include "types.inc"
     static constexpr Kernels all[] = {
 #define HEWN_UNPACK(...) __VA_ARGS__
-#define HEWN_TENSOR(name, member, role, like, integers, optional_from, one, blocks, middle, mixed) \
+#define HEWN_TENSOR(name, member, role, like, integers, optional_from, one, blocks, middle, mixed, \
+                    besides) \
     | (middle ? MIDDLE : 0) | (mixed ? MIXED : 0)
 #define HEWN_OPERATOR(name, kernels, type, directml, command, formula, onnx, in_place, wraps, \
                       one_width, as_f32, signature, tensors, ...) \
@@ -91,26 +93,41 @@ bool asks_for_any(const Attributes &attributes) {
     return std::any_of(attributes.begin(), attributes.end(), [](int32_t number) { return number; });
 }
 
+namespace {
+// Whether QUANTIZE_LINEAR has a `precision`. The runtime then computes the quotients of f32, and
+// the kernel gets them as its input.
+bool divides(const OperatorInfo &op, const Attributes &attributes) {
+    for (size_t i = 0; i < attributes.size(); i++)
+        if (op.attributes[i].name == std::string("precision")) return attributes[i] != 0;
+    return false;
+}
+
+// Whether kernels take the type as its code.
+bool is_code(DataType type) { return hewn_test::is_code(hewn_data_type(type)); }
+}  // namespace
+
 std::string kernel_name(const OperatorInfo &op, const std::vector<DataType> &types,
                         const Attributes &attributes) {
     std::string name = kernels_name(op);
-    // With QUANTIZE_LINEAR's `precision`, the runtime computes the quotient, and the kernel gets it
-    // as f32. The kernels of f32 also compute mixed floats and those of `as_f32`.
-    const bool divided = asks_for_any(attributes);
-    bool widens = divided;
+    // The kernels of f32 compute everything that is converted to f32: quotients, mixed floats,
+    // those of `as_f32`, and integers that become small floats.
+    const bool integers = divides(op, attributes) || is_code(types.back());
+    bool converts = divides(op, attributes) || (!is_float(types.front()) && is_code(types.back()));
     for (size_t i = 0; i < op.tensors.size(); i++) {
         const TensorInfo &tensor = op.tensors[i];
         const bool mixed = mixes_floats(op) && tensor.like >= 0 && is_float(types.at(i)) &&
                            types.at(i) != type_like(tensor, types.at(size_t(tensor.like)));
-        widens |= mixed || kernels_of(op).as_f32 >> uint32_t(types.at(i)) & 1;
+        converts |= mixed || kernels_of(op).as_f32 >> uint32_t(types.at(i)) & 1;
     }
     for (size_t i = 0; i < op.tensors.size(); i++) {
         if (!op.tensors[i].in_signature) continue;
-        const bool widened = (widens && is_float(types.at(i))) ||
-                             (divided && op.tensors[i].role == HEWN_TENSOR_ROLE_DATA);
-        const DataType type = widened ? DataType::FLOAT32 : types.at(i);
+        DataType type = types.at(i);
+        const bool converted =
+            converts && !is_code(type) &&
+            (is_float(type) || (integers && op.tensors[i].role == HEWN_TENSOR_ROLE_DATA));
+        if (converted) type = DataType::FLOAT32;
         // A kernel takes sub-byte types as 8-bit ones.
-        std::string word(type_name(file_type(type)));
+        std::string word(is_code(type) ? "f8" : type_name(file_type(type)));
         if (op.unsigned_as_signed && word[0] == 'u') word[0] = 'i';
         name += "_" + word;
     }

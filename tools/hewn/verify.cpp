@@ -133,7 +133,7 @@ std::vector<T> all_or_special() {
     if constexpr (sizeof(T) > 1) return special_values<T>();
     else {
         std::vector<T> all(256);
-        for (int i = 0; i < 256; i++) all[size_t(i)] = T(i);
+        for (size_t i = 0; i < all.size(); i++) all[i] = hewn_test::from_lowest<T>(i);
         return all;
     }
 }

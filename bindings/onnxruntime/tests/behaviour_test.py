@@ -530,6 +530,100 @@ class Graphs(unittest.TestCase):
                 hewn.InferenceSession("not_there.onnx", common.session_options)
 
 
+class SmallFloats(unittest.TestCase):
+    """Floats of 8 and 4 bits, and scales of float8e8m0."""
+
+    X = np.random.default_rng(5).standard_normal((8, 64)).astype(F32) * F32(300)
+    X[0, :7] = [np.nan, np.inf, -np.inf, -0.0, 1e-9, 470, 62000]
+    SCALE = F32(0.5)
+
+    def model(self, dtype, opset, scale=SCALE, **saturate):
+        """QuantizeLinear to the type and back, with q as an output if ONNX Runtime gives it."""
+        blocks = {"axis": 1, "block_size": 32} if scale.ndim else {}
+        asked = {"output_dtype": TensorProto.FLOAT} if scale.dtype == common.E8M0 else {}
+        nodes = [helper.make_node("QuantizeLinear", ["x", "s", "z"], ["q"], **blocks, **saturate),
+                 helper.make_node("DequantizeLinear", ["q", "s", "z"], ["y"], **blocks, **asked)]
+        shown = [("y", F32, None)] + ([] if dtype == common.F4 else [("q", dtype, None)])
+        constants = {"s": scale, "z": np.zeros(scale.shape, dtype)}
+        return common.model(nodes, [("x", F32, [None, None])], shown, constants, opset)
+
+    def check(self, dtype, opset, scale=SCALE, **saturate):
+        wide = np.repeat(scale.astype(F32), 32, axis=1) if scale.ndim else scale.astype(F32)
+        with np.errstate(all="ignore"):
+            q = common.rounded(self.X / wide, dtype, saturate.get("saturate", 1))
+            due = [q.astype(F32) * wide, q]
+        session = common.alone(self.model(dtype, opset, scale, **saturate))
+        self.assertEqual(common.taken(session), [["QuantizeLinear"], ["DequantizeLinear"]])
+        got = common.run(session, {"x": self.X})
+        self.assertTrue(all(map(common.same, got, due)), (dtype, opset, saturate))
+
+    def test_saturate(self):
+        """An attribute of 0 is not the same as an absent one."""
+        for dtype in common.FLOAT8:
+            for opset in (19, 21, 23):
+                for saturate in ({}, {"saturate": 0}, {"saturate": 1}):
+                    self.check(dtype, opset, np.asarray(self.SCALE), **saturate)
+
+    def test_another_value_of_saturate_is_left_to_others(self):
+        with self.assertRaisesRegex(Exception, "assigned to the default CPU EP"):
+            common.alone(self.model(common.FLOAT8[0], 19, np.asarray(self.SCALE), saturate=2))
+
+    def test_float4(self):
+        for saturate in ({}, {"saturate": 0}):
+            self.check(common.F4, 23, np.asarray(self.SCALE), **saturate)
+
+    @unittest.skipUnless(NEWEST, "ONNX Runtime 1.24 has neither float8e8m0 nor opset 28")
+    def test_opset_28(self):
+        """All types, by one scale and by MXFP's blocks of 32 with scales of float8e8m0. ONNX Runtime's
+        CPU provider has no such nodes of this opset."""
+        random = np.random.default_rng(6)
+        blocks = random.choice(common.codes_of(common.E8M0)[110:140], (8, 2))
+        for dtype in common.SMALL:
+            for opset in (24, 28):
+                for scale in (blocks, blocks[0, 0].reshape(()), np.asarray(self.SCALE)):
+                    self.check(dtype, opset, np.asarray(scale))
+            with self.assertRaisesRegex(Exception, r"(Quantize|Dequantize)Linear\(28\)"):
+                common.on_cpu(self.model(dtype, 28))
+        for dtype in map(np.dtype, ("u1", "i1", "u2", "i2", ml_dtypes.int4, ml_dtypes.uint2)):
+            low, high = ml_dtypes.iinfo(dtype).min, ml_dtypes.iinfo(dtype).max
+            nodes = [helper.make_node("QuantizeLinear", ["x", "s", "z"], ["q"]),
+                     helper.make_node("DequantizeLinear", ["q", "s", "z"], ["y"])]
+            constants = {"s": np.asarray(self.SCALE), "z": np.asarray(1, dtype)}
+            model = common.model(nodes, [("x", F32, [None, None])], [("y", F32, None)], constants, 28)
+            q = np.clip(np.rint(self.X / self.SCALE) + 1, low, high)
+            due = (np.where(np.isnan(self.X), F32(1), q) - F32(1)) * self.SCALE
+            got = common.run(common.alone(model), {"x": self.X})[0]
+            self.assertTrue(common.same(got, due.astype(F32)), dtype)
+
+    @unittest.skipUnless(NEWEST, "ONNX Runtime 1.24 has no opset 28")
+    def test_float6_is_refused_by_onnx_runtime(self):
+        """ONNX Runtime has no tensors of these types, and refuses models before it asks providers."""
+        for dtype in common.F6:
+            with self.assertRaisesRegex(Exception, r"float6e.m.\) is not currently"):
+                common.alone(self.model(dtype, 28))
+
+    def test_a_sum_between_float8_is_no_group(self):
+        """If one of the three types is float8, the nodes run one by one."""
+        rng, E4M3 = np.random.default_rng(7), common.FLOAT8[0]
+        for place in range(3):
+            types = [np.dtype("u1")] * 3
+            types[place] = E4M3
+            nodes = [helper.make_node("DequantizeLinear", [n, "s", n + "z"], [n + "f"]) for n in "ab"]
+            nodes += [helper.make_node("Add", ["af", "bf"], ["yf"]),
+                      helper.make_node("QuantizeLinear", ["yf", "s", "yz"], ["y"])]
+            constants = {n + "z": np.zeros((), t) for n, t in zip("aby", types)}
+            constants["s"] = np.asarray(self.SCALE)
+            model = common.model(nodes, [(n, t, ["n"]) for n, t in zip("ab", types)],
+                                 [("y", types[2], ["n"])], constants, 19)
+            session = common.on_hewn(model, common.session_options(Level.ORT_DISABLE_ALL))
+            self.assertEqual(sorted(common.taken(session)), [[name] for name in WHOLE])
+            feeds = {n: rng.integers(0, 127, 256, np.uint8).view(t) for n, t in zip("ab", types)}
+            total = sum(feeds[n].astype(F32) * self.SCALE for n in "ab") / self.SCALE
+            due = (common.rounded(total, E4M3) if types[2] == E4M3
+                   else np.clip(np.rint(total), 0, 255).astype(np.uint8))
+            self.assertTrue(common.same(common.run(session, feeds)[0], due), place)
+
+
 class SeveralOutputs(unittest.TestCase):
     """The outputs of DynamicQuantizeLinear, whoever reads them."""
 

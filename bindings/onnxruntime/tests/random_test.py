@@ -18,7 +18,9 @@ F32, F16, U8, I8, U16, I16, I32, U32, I64, U64 = map(
     np.dtype, "f4 f2 u1 i1 u2 i2 i4 u4 i8 u8".split()
 )
 BF16 = common.BF16
+E8M0, F4, FLOAT8 = common.E8M0, common.F4, common.FLOAT8
 U4, I4 = np.dtype(ml_dtypes.uint4), np.dtype(ml_dtypes.int4)
+PACKED = (U4, I4, F4)  # ONNX Runtime takes and gives no arrays of these
 DYNAMIC = "DynamicQuantizeLinear"
 SIZES = [0, 1, 2, 3, 4, 5, 7, 8, 16, 17, 33]
 ODDS = [0.02] + [0.098] * 10
@@ -34,8 +36,8 @@ class Case:
     shown: tuple = ("y",)  # the graph's outputs; nobody reads others
 
     @property
-    def must_be_constant(self):  # ONNX Runtime takes no such array
-        return [name for name, value in self.present.items() if value.dtype in (U4, I4)]
+    def must_be_constant(self):
+        return [name for name, value in self.present.items() if value.dtype in PACKED]
 
     @property
     def present(self):
@@ -52,7 +54,7 @@ class Case:
         initializers = {name: self.inputs[name] for name in constants}
         nodes = [node]
         shown = [(n, F32 if n == "y_scale" else self.output, None) for n in self.shown]
-        if self.output in (U4, I4):  # ONNX Runtime gives no such array
+        if self.output in PACKED:
             initializers["one"] = np.ones((), F32)
             nodes.append(helper.make_node("DequantizeLinear", ["y", "one"], ["unpacked"]))
             shown = [("unpacked", F32, None)]
@@ -69,6 +71,8 @@ def ends(dtype):
 
 
 def values(rng, shape, dtype):
+    if dtype in common.SMALL:
+        return np.asarray(rng.choice(common.codes_of(dtype), shape))
     if not common.is_float(dtype):
         type_drawn = np.dtype("i1") if dtype in (U4, I4) else dtype
         numbers = rng.integers(*ends(dtype), shape, dtype=type_drawn, endpoint=True)
@@ -106,15 +110,25 @@ def parameter_shape(rng, shape, opset, attributes):
 
 def linear(rng):
     quantizes = rng.random() < 0.5
-    opset = int(rng.choice([13, 19, 21, 23, 25]))
-    float_type = F32
+    opset = int(rng.choice([13, 19, 21, 23, 25, 28]))
+    float_type = scale_type = F32
     if opset >= 19 and rng.random() < 0.4:
-        float_type = F16 if rng.random() < 0.5 else BF16
+        float_type = scale_type = F16 if rng.random() < 0.5 else BF16
+    if opset >= 24 and rng.random() < 0.3:
+        scale_type = E8M0
     shape, attributes = random_shape(rng), {}
-    scale = scales(rng, parameter_shape(rng, shape, opset, attributes), float_type)
+    scale = scales(rng, parameter_shape(rng, shape, opset, attributes), scale_type)
     types = [U8, I8] + ([U16, I16, U4, I4] if opset >= 21 else []) + ([] if quantizes else [I32])
+    types += (FLOAT8 if opset >= 19 else []) + ([F4] if opset >= 23 else [])
     quantized = types[rng.integers(len(types))]
-    zero_point = values(rng, scale.shape, quantized)
+    if quantized in common.SMALL:
+        zero_point = np.zeros(scale.shape, quantized)
+    else:
+        zero_point = values(rng, scale.shape, quantized)
+    if quantizes and opset >= 19 and rng.random() < 0.5:
+        attributes["saturate"] = int(rng.integers(2))
+    if not quantizes and scale_type == E8M0:  # by default the output would have the scale's type
+        attributes["output_dtype"] = common.number_of(float_type)
     if quantized == I32 or rng.random() < 0.2:
         zero_point = None
         quantized = U8 if quantizes else quantized
@@ -183,14 +197,18 @@ def spread(case, name):
 
 
 def clamp(y, dtype):
-    return np.clip(y, *ends(dtype)).astype(F32 if dtype in (U4, I4) else dtype)
+    return np.clip(y, *ends(dtype)).astype(F32 if dtype in PACKED else dtype)
 
 
 def quantized_by(case, rounding, is_old=False):
     """QuantizeLinear with this rounding of the quotient. From opset 23 on the quotient has the
     scale's type, unless `is_old` is set."""
     dtype = case.inputs["scale"].dtype if case.opset >= 23 and not is_old else F32
+    dtype = F32 if dtype == E8M0 else dtype
     quotient = (case.inputs["x"].astype(dtype) / spread(case, "scale").astype(dtype)).astype(F32)
+    if case.output in common.SMALL:
+        y = common.rounded(quotient, case.output, case.attributes.get("saturate", 1))
+        return y.astype(F32) if case.output in PACKED else y
     return clamp(rounding(quotient) + spread(case, "zero_point"), case.output)
 
 
@@ -243,6 +261,8 @@ def is_known_fault(case, cpu, expected):
     1.32.0:
     - QLinearAdd is off by one, because it multiplies by reciprocals and fuses operations.
     - QLinearMul adds the zero point before it rounds, not after it.
+    - QuantizeLinear with saturate=0 makes the largest number of some numbers that are too large for
+      float8e4m3fn, and NaN of some for which float8e5m2 has infinity.
     - DynamicQuantizeLinear makes 0 of NaN, not the zero point. Where the zero point would be NaN,
       it is the greatest number, not the least. A NaN in a lane of a vector hides the numbers
       before it in that lane, or makes the range NaN.
@@ -259,6 +279,9 @@ def is_known_fault(case, cpu, expected):
         return np.all(np.abs(cpu.astype(int) - expected)[differs] == 1)
     if case.op == "QLinearMul":
         return common.equal(cpu, by_formula(case, zero_point_last=False))
+    if case.output in FLOAT8:
+        saturates = case.attributes.get("saturate", 1)
+        return not saturates and is_fault_beyond_float8(case.output, cpu, expected)
     if case.op != "QuantizeLinear" or common.VERSION >= (1, 32):
         return False
     is_f16 = case.inputs["x"].dtype == F16
@@ -269,6 +292,15 @@ def is_known_fault(case, cpu, expected):
     return np.all((at_end & may_end_wrong | cut | in_f32)[differs])
 
 
+def is_fault_beyond_float8(dtype, cpu, expected):
+    """Whether two arrays of float8 differ only where one number is too large for the type."""
+    differs = common.differing(cpu, expected)
+    wrong, due = cpu[differs], expected[differs]
+    if dtype == FLOAT8[0]:
+        return bool((np.isnan(due) & (np.abs(wrong.astype(F32)) == 448)).all())
+    return dtype == FLOAT8[2] and bool((np.isinf(due) & np.isnan(wrong)).all())
+
+
 def result(make_session, made, feeds):
     try:
         return common.run(make_session(made), feeds)
@@ -277,13 +309,17 @@ def result(make_session, made, feeds):
 
 
 def equal(some, others):
-    return all(map(common.equal, some, others))
+    return all(map(common.same, some, others))
 
 
 def why_the_cpu_provider_refuses(case):
     """What the CPU provider is known to refuse; "" if it should run the case."""
-    if BF16 in [value.dtype for value in case.present.values()]:
-        return "bfloat16"
+    types = {case.output, *(value.dtype for value in case.present.values())}
+    for dtype in (BF16, E8M0, F4):
+        if dtype in types:
+            return common.name_of(dtype)
+    if case.opset >= 28:
+        return "opset 28"
     is_one_block = case.attributes.get("block_size") and case.inputs["scale"].shape == (1,)
     return "one block of one dimension" if is_one_block else ""
 

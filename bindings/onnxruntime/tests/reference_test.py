@@ -21,6 +21,7 @@ import ml_dtypes
 import numpy as np
 import onnx
 import onnxruntime as ort
+from common import same
 from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 from random_test import (
@@ -38,9 +39,13 @@ from random_test import (
 QUANTIZE, DEQUANTIZE = "QuantizeLinear", "DequantizeLinear"
 NAMES = ("Add", QUANTIZE, DEQUANTIZE, DYNAMIC)
 OLDEST = {"Add": 7, QUANTIZE: 10, DEQUANTIZE: 10, DYNAMIC: 11}  # the oldest that hewn claims
-BF16 = common.BF16
+BF16, E8M0, SMALL = common.BF16, common.E8M0, common.SMALL
 PACKED = [np.dtype(getattr(ml_dtypes, name)) for name in ("uint4", "int4", "uint2", "int2")]
+PACKED.append(common.F4)
 HEWNS = [np.dtype(t) for t in "f4 f2 u1 i1 u2 i2 u4 i4 u8 i8".split()] + [BF16] + PACKED
+HEWNS += common.FLOAT8
+if common.VERSION >= (1, 32):  # 1.24 has no tensors of this type
+    HEWNS.append(E8M0)
 PRECISIONS = {TensorProto.FLOAT: F32, TensorProto.FLOAT16: F16, TensorProto.BFLOAT16: BF16}
 
 
@@ -140,6 +145,8 @@ class Random:
         scale = np.asarray(drawn * size, dtype)
         if scale.size and self.chance(0.05):  # ONNX does not forbid them
             special = np.asarray([-0.1, 0, -0.0, np.inf, np.nan, 6e-8, 1e-40]).astype(dtype)
+            if dtype == E8M0:
+                special = common.codes_of(E8M0)[[0, 254, 255]]
             scale.reshape(-1)[self.rng.integers(scale.size)] = self.one_of(special)
         return scale
 
@@ -159,6 +166,8 @@ class Random:
         return x
 
     def values(self, shape, dtype, scale=1.0, reach=300):
+        if dtype in SMALL:
+            return np.asarray(self.rng.choice(common.codes_of(dtype), shape))
         if dtype.kind in "iu" or dtype in PACKED:
             return self.integers(shape, dtype)
         return self.floats(shape, dtype, scale, reach)
@@ -233,7 +242,7 @@ def make_linear(random, opset, prefix, quantizes, known, x_type, scale_type, sha
     if quantizes and not has_zero_point:
         output = U8
     number = helper.np_dtype_to_tensor_dtype
-    if "output_dtype" in known and random.chance(0.4):
+    if "output_dtype" in known and (random.chance(0.4) or (scale_type == E8M0 and not quantizes)):
         if not quantizes:
             output = draw_type(random, [F32, F16, BF16])
         elif not has_zero_point:
@@ -256,10 +265,13 @@ def make_linear(random, opset, prefix, quantizes, known, x_type, scale_type, sha
         typical = float(scale.reshape(-1)[-1]) if scale.size else 1.0
         typical = typical if np.isfinite(typical) and typical else 1.0
     wide = 2 * max(abs(e) for e in map(float, ends(output))) if output.kind in "iu" else 300
+    if output in SMALL:
+        wide = 2 * float(ml_dtypes.finfo(output).max)
     arrays = {prefix + "x": random.values(shape, x_type, typical, wide), prefix + "s": scale}
     inputs = [prefix + "x", prefix + "s"]
     if has_zero_point:
-        arrays[prefix + "z"] = random.values(zero_shape, zero_type)
+        arrays[prefix + "z"] = (np.zeros(zero_shape, zero_type) if zero_type in SMALL
+                                else random.values(zero_shape, zero_type))
         inputs.append(prefix + "z")
     op = QUANTIZE if quantizes else DEQUANTIZE
     return Node(op, inputs, [prefix + "y"], attributes, domain), arrays, output
@@ -329,6 +341,8 @@ def draw_group(random, opset_limit):
     by_name = {s.name: s for s, last in ALL if s.since_version <= opset <= last}
     shape = random_shape(random.rng, 3)
     ints = [np.dtype(t) for t in "u1 i1 u1 i1 u2 i2".split()][:6 if opset >= 21 else 4]
+    if opset >= 19 and random.chance(0.1):
+        ints += common.FLOAT8
     floats = [F32, F32, F32, F16, BF16] if opset >= 19 else [F32]
     nodes, arrays, types = [], {}, {}
 
@@ -408,7 +422,8 @@ def spread(node, value, x):
 def precision_of(node, opset, scale):
     """The type in which a node divides."""
     given = node.attributes.get("precision", 0)
-    return PRECISIONS[given] if given else scale.dtype if opset >= 23 else F32
+    default = scale.dtype if opset >= 23 and scale.dtype != E8M0 else F32
+    return PRECISIONS[given] if given else default
 
 
 def quotient(node, x, scale, precision):
@@ -419,6 +434,8 @@ def quantize_due(node, x, scale, zero_point, output, precision):
     """round(x / scale) + zero point, clamped to the output's range. A quotient of NaN gives the
     zero point."""
     q = quotient(node, x, scale, precision)
+    if output in SMALL:
+        return common.rounded(q, output, node.attributes.get("saturate", 1))
     z = np.zeros(()) if zero_point is None else spread(node, zero_point, x).astype(np.float64)
     y = np.where(np.isnan(q), z, np.rint(q) + z)
     return np.clip(y, *ends(output)).astype(np.int64).astype(output)
@@ -473,6 +490,8 @@ class Named:
 
     CONVERTED = "the reference converts the quotient to int32, which does not hold it"
     PRECISION = "the reference divides in the type that NumPy gives both operands"
+    FLOAT4 = "the reference makes 0 of NaN for float4e2m1, and adds the zero point, which loses -0"
+    EMPTY = "the reference refuses empty zero points of float8"
     DOUBLE = "the reference rounds x to f32 and subtracts a zero point of int32 in float64"
     RANGE = "a range of 0, infinite or of NaN: the text says nothing, reference and body differ"
 
@@ -485,7 +504,10 @@ def quantize_by_reference(node, x, scale, zero_point, output):
     of_quotient = (np.ones(1, x.dtype) / np.ones(1, scale.dtype)).dtype
     precision = PRECISIONS[given] if given else of_quotient
     y = quantize_due(node, x, scale, zero_point, output, precision)
-    return y, is_held(quotient(node, x, scale, precision))
+    q = quotient(node, x, scale, precision)
+    if output == common.F4:
+        return common.rounded(q if zero_point is None else q + 0.0, output), ~np.isnan(q)
+    return y, is_held(q) | (output in SMALL)
 
 
 def is_held(q):
@@ -511,16 +533,6 @@ def unoptimized():
 def unpacked(y):
     """The output as the DequantizeLinear of Model.proto returns it."""
     return y.astype(F32) if y.dtype in PACKED else y
-
-
-def same(a, b):
-    """Whether two arrays have the same bits. Any NaN is like another."""
-    if a.dtype != b.dtype or a.shape != b.shape:
-        return False
-    if not common.is_float(a.dtype):
-        return np.array_equal(a, b)
-    bits = f"u{a.dtype.itemsize}"
-    return bool(np.all((a.view(bits) == b.view(bits)) | (np.isnan(a) & np.isnan(b))))
 
 
 class Judge:
@@ -652,14 +664,16 @@ class Judge:
         return values
 
     def may_be_joined(self):
-        """Whether hewn may join the nodes: one scale and one zero point each, f32 between them, and
-        a division in f32. The sum or product must not be an output. (ONNX Runtime copies
+        """Whether hewn may join the nodes: integers, one scale and one zero point each, f32 between
+        them, and a division in f32. The sum or product must not be an output. (ONNX Runtime copies
         DequantizeLinear for each reader of its output, but not Add.)"""
         model = self.model
         floats = [model.types[n] for n in ("ay", "by", "m")]
         floats += [model.arrays[n].dtype for n in ("as", "bs", "qs")]
         linear = [n for n in model.nodes if n.op in (QUANTIZE, DEQUANTIZE)]
+        quantized = [model.arrays["ax"].dtype, model.arrays["bx"].dtype, model.types["qy"]]
         return (all(t == F32 for t in floats) and "m" not in model.shown
+                and not any(t in SMALL for t in quantized)
                 and all(is_scalar(model.arrays[name].shape) for n in linear for name in n.inputs[1:])
                 and not any(n.attributes.get("block_size") for n in linear)
                 and linear[-1].attributes.get("precision", 0) in (0, TensorProto.FLOAT))
@@ -685,6 +699,10 @@ class Judge:
             return []
         if model.nodes[0].op == "QLinearAdd":
             return zip(model.shown, self.sum_by_reference())
+        if any(a.dtype in common.FLOAT8 and a.size == 0 and name[-1] == "z"
+               for name, a in model.arrays.items()):
+            self.names.add(Named.EMPTY)
+            return []
         if model.nodes[0].op == DYNAMIC and model.arrays["x"].size == 0:
             self.names.add(Named.RANGE)
             return []
@@ -738,12 +756,14 @@ class Judge:
             wide = difference * spread(node, scale, x).astype(np.float64)
             return "" if same(y, wide.astype(y.dtype)) else unknown
         by_code, held = quantize_by_reference(node, x, scale, zero_point, y.dtype)
-        differs = y != values[name]
-        if (differs & held & (y != by_code)).any():
+        differs = common.differing(y, values[name])
+        if (differs & held & common.differing(y, by_code)).any():
             return unknown
-        if (differs & ~held).any():
+        if y.dtype == common.F4:
+            self.names.add(Named.FLOAT4)
+        elif (differs & ~held).any():
             self.names.add(Named.CONVERTED)
-        if (differs & held).any():
+        if (differs & held).any() and y.dtype != common.F4:
             self.names.add(Named.PRECISION)
         return ""
 

@@ -11,15 +11,13 @@ import numpy
 from numpy.typing import NDArray
 
 from . import _hewn, _operators
-from ._operators import OPERATORS
+from ._operators import OPERATORS, TYPES
 from ._table import Error
 
 Values = NDArray[Any]
-TYPES = {
-    "f32": "float32", "f16": "float16", "i8": "int8", "u8": "uint8", "i16": "int16",
-    "u16": "uint16", "i32": "int32", "u32": "uint32", "i64": "int64", "u64": "uint64",
-    "bf16": "bfloat16",
-}  # fmt: skip
+# The types that the kernels take as codes, which their signatures call f8. f8e8m0 is only for scales,
+# which are converted before.
+CODES = [name for word, name in TYPES.items() if word[:2] in ("f8", "f6", "f4") and word != "f8e8m0"]
 ELEMENTS = 4099
 f32 = numpy.float32
 
@@ -44,12 +42,29 @@ def _requantized(values: Values, zero_point: Values) -> Values:
     return numpy.clip(known, limits.min, limits.max).astype(zero_point.dtype)
 
 
+def _rounded(values: Values, dtype: Any, saturate: bool) -> Values:
+    """Rounded to a float of at most 8 bits by ml_dtypes, which does not saturate float8. Floats of
+    fewer bits have no NaN, and get their largest number for it."""
+    largest = importlib.import_module("ml_dtypes").finfo(dtype).max.astype(f32)
+    has_nan = numpy.dtype(dtype).name.startswith("float8")
+    if saturate or not has_nan:
+        values = numpy.clip(values, -largest, largest)
+    if not has_nan:
+        values = numpy.where(numpy.isnan(values), largest, values)
+    return values.astype(dtype)
+
+
 def _difference(x: Values, zero_point: Values) -> Values:
+    if is_float(x.dtype):  # it has no zero point but 0
+        return x.astype(f32)
     return (x.astype(numpy.int64) - zero_point.astype(numpy.int64)).astype(f32)
 
 
-def _quantize_linear(x: Values, scale: Values, zero_point: Values) -> Values:
-    return _requantized(x.astype(f32) / scale.astype(f32), zero_point)
+def _quantize_linear(x: Values, scale: Values, zero_point: Values, saturate: bool = True) -> Values:
+    quotients = x.astype(f32) / scale.astype(f32)
+    if is_float(zero_point.dtype):
+        return _rounded(quotients, zero_point.dtype, saturate)
+    return _requantized(quotients, zero_point)
 
 
 def _dequantize_linear(x: Values, scale: Values, zero_point: Values, dtype: str = "") -> Values:
@@ -107,16 +122,16 @@ FORMULAS: dict[str, Callable[..., Any]] = {
 def reference(operator: str, inputs: list[Any]) -> Any:
     """The operator's result by its formula, computed by NumPy; a tuple if there are several outputs.
     Zero points must be arrays. The last of the inputs of dynamic_quantize_linear is the output's
-    type, and for dequantize_linear it may be."""
+    type, and for dequantize_linear it may be. For quantize_linear it may be `saturate`."""
     with numpy.errstate(all="ignore"):
         result = FORMULAS[operator](*inputs)
     return result if isinstance(result, tuple) else numpy.asarray(result)
 
 
 def is_float(dtype: Any) -> bool:
-    """Whether it is a type of floating-point numbers, including bfloat16, whose kind NumPy calls
-    void."""
-    return numpy.dtype(dtype).kind == "f" or str(dtype) == "bfloat16"
+    """Whether it is a type of floating-point numbers, including those of ml_dtypes, whose kind NumPy
+    calls void."""
+    return "float" in numpy.dtype(dtype).name
 
 
 def same_bits(a: Values, b: Values) -> NDArray[numpy.bool_]:
@@ -130,6 +145,9 @@ def same_bits(a: Values, b: Values) -> NDArray[numpy.bool_]:
 
 
 def _data(random: numpy.random.Generator, dtype: str) -> Values:
+    if dtype in CODES:
+        bits = int(dtype[len("float")])
+        return random.integers(0, 1 << bits, ELEMENTS, numpy.uint8).view(dtype)
     if not is_float(dtype):
         limits = numpy.iinfo(dtype)
         return random.integers(limits.min, limits.max, ELEMENTS, dtype, endpoint=True)
@@ -156,12 +174,13 @@ def _inputs(
             yield numpy.asarray(random.integers(0, 100), dtype)
 
 
-def _types(operator: str, signature: str) -> list[str]:
-    """The types of the operator's tensors, for the signature of a kernel."""
+def _types(operator: str, signature: str, of_codes: str = "") -> list[str]:
+    """The types of the operator's tensors, for the signature of a kernel. `of_codes` is the type that
+    the signature calls f8."""
     row, words = OPERATORS[operator], signature.split("_")
     types = ["" for _ in row.names]
     for tensor, word in zip(row.signature, words):
-        types[tensor] = TYPES[word]
+        types[tensor] = TYPES.get(word, of_codes)
     for _ in row.names:  # what is like a tensor that is like another
         for tensor, (like, integers) in enumerate(row.like):
             if not types[tensor] and like >= 0 and types[like]:
@@ -172,11 +191,22 @@ def _types(operator: str, signature: str) -> list[str]:
     return [dtype or "float32" for dtype in types]
 
 
-def _compared(variant: str, got: Any, expected: Any) -> Verified:
-    """Counts the differing elements. Both arguments are arrays, or tuples of arrays."""
+def _compared(got: Any, expected: Any) -> tuple[int, int]:
+    """The number of elements, and how many differ. Both arguments are arrays, or tuples of arrays."""
     arrays, due = (x if isinstance(x, tuple) else (x,) for x in (got, expected))
     wrong = sum(int((~same_bits(a, b)).sum()) for a, b in zip(arrays, due))
-    return Verified(variant, sum(array.size for array in arrays), wrong)
+    return sum(array.size for array in arrays), wrong
+
+
+def _run(operator: str, types: list[str], variant: str, seed: int) -> tuple[int, int]:
+    """Runs a kernel with tensors of these types. Returns what _compared() does."""
+    random, row = numpy.random.default_rng(seed), OPERATORS[operator]
+    inputs = list(_inputs(random, row.roles, types))
+    # Where no zero point says the output's type.
+    typed = "zero_point" not in row.roles and "dtype" in row.keywords
+    dtype = [types[len(inputs)]] if typed else []
+    got = getattr(_operators, operator)(*inputs, variant=variant, **dict(zip(["dtype"], dtype)))
+    return _compared(got, reference(operator, inputs + dtype))
 
 
 def verify(pattern: str = "", seed: int = 1) -> list[Verified]:
@@ -186,25 +216,24 @@ def verify(pattern: str = "", seed: int = 1) -> list[Verified]:
     pattern: only kernels with this text in their name, such as "add_f32".
     seed: of the random values; the same seed gives the same values.
 
-    Kernels of bfloat16 are left out if the package ml_dtypes, which gives NumPy that type, is not
-    installed. Raises hewn.Error if no kernel that can run here has the pattern."""
-    has_bfloat16 = importlib.util.find_spec("ml_dtypes") is not None
-    if has_bfloat16:
+    Kernels of bfloat16 and of floats of at most 8 bits are left out if the package ml_dtypes, which
+    gives NumPy these types, is not installed. Raises hewn.Error if no kernel that can run here has
+    the pattern."""
+    has_ml_dtypes = importlib.util.find_spec("ml_dtypes") is not None
+    if has_ml_dtypes:
         importlib.import_module("ml_dtypes")
     results = []
     for name, operator, signature, _, supported, _, device in _hewn.variants():
         if not supported or device != "cpu" or pattern not in name:
             continue
-        if "bf16" in signature.split("_") and not has_bfloat16:
+        words = signature.split("_")
+        if not has_ml_dtypes and ("bf16" in words or "f8" in words):
             continue
-        random, row = numpy.random.default_rng(seed), OPERATORS[operator]
-        types = _types(operator, signature)
-        inputs = list(_inputs(random, row.roles, types))
-        # Where no zero point says the output's type.
-        typed = "zero_point" not in row.roles and "dtype" in row.keywords
-        dtype = [types[len(inputs)]] if typed else []
-        got = getattr(_operators, operator)(*inputs, variant=name, **dict(zip(["dtype"], dtype)))
-        results.append(_compared(name, got, reference(operator, inputs + dtype)))
+        counts = [
+            _run(operator, _types(operator, signature, of_codes), name, seed)
+            for of_codes in (CODES if "f8" in words else [""])
+        ]
+        results.append(Verified(name, *map(sum, zip(*counts))))
     if not results:
         raise Error(_operators.Status.NO_VARIANT, f"no kernel that runs here has {pattern}")
     return results

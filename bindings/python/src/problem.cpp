@@ -103,7 +103,8 @@ void Problem::refuse_other_types(const Arguments &given, hewn_data_type asked) c
 hewn_data_type Problem::due(size_t i, hewn_data_type asked) const {
     const hewn_operator_tensor_info &tensor = row_->tensor(i);
     if (tensor.like < 0) {
-        if (tensor.types >> asked & 1 && row_->tensor(row_->output()).like == int(i)) return asked;
+        const hewn_operator_tensor_info &output = row_->tensor(row_->output());
+        if (output.like == int(i) && tensor.types & output.types & 1u << asked) return asked;
         hewn_data_type least = 1;
         while (!(tensor.types >> least & 1)) least++;
         return least;
@@ -122,13 +123,17 @@ hewn_data_type Problem::default_output_type() const {
     return HEWN_DATA_TYPE_UINT8;
 }
 
-// The output's type: that of the tensor that it is like. If it is like none, it is the type that
-// was asked for, the type of the output's zero point, or the default.
+// The output's type: that of the tensor that it is like. A mixed output may have another one: the
+// type that was asked for, or float32 if it cannot have the type of the other tensor, such as a
+// scale of float8_e8m0fnu. If it is like none, it is the type that was asked for, the type of the
+// output's zero point, or the default.
 hewn_data_type Problem::output_type(hewn_data_type asked) const {
     const hewn_operator_tensor_info &output = row_->tensor(row_->output());
     if (output.like >= 0) {
         const hewn_data_type like = tensors_[output.like].type;
-        return row_->mixed[row_->output()] && output.types >> asked & 1 ? asked : like;
+        if (!row_->mixed[row_->output()]) return like;
+        if (output.types >> asked & 1) return asked;
+        return output.types >> like & 1 ? like : common_type(output.types);
     }
     if (asked) return asked;
     for (size_t i = 0; i < row_->output(); i++) {
@@ -162,10 +167,12 @@ void Problem::resolve_types(const Arguments &given) {
     convert_numbers(given, HEWN_TENSOR_ROLE_DATA, asked);
     convert_numbers(given, HEWN_TENSOR_ROLE_SCALE, asked);
     const hewn_data_type type = output_type(asked);
-    if (asked && asked != type)
-        refuse(output_given_ ? "out" : "dtype", "is " + name_of(asked) + "; the output is " +
-                                                    name_of(type) + ", as " +
-                                                    name(row_->tensor(row_->output()).like));
+    if (asked && asked != type) {
+        const int like = row_->tensor(row_->output()).like;
+        refuse(output_given_ ? "out" : "dtype",
+               "is " + name_of(asked) + "; the output is " + name_of(type) +
+                   (type == tensors_[like].type ? std::string(", as ") + name(like) : ""));
+    }
     output.type = type;
     convert_numbers(given, HEWN_TENSOR_ROLE_ZERO_POINT, asked);
 }
@@ -214,8 +221,10 @@ void Problem::set_blocks(const Arguments &given) {
     if (block_ < 1) refuse("block_size", std::to_string(block_) + ", expected at least 1");
 }
 
-// The Python name of an attribute's value: "float16" for "f16", "bfloat16" for "bf16".
+// The Python name of an attribute's value: "float16" for "f16", "bfloat16" for "bf16", "True" for
+// "1".
 static std::string in_python(std::string word) {
+    if (word == "0" || word == "1") return word == "1" ? "True" : "False";
     const size_t digits = word.find_first_of("0123456789");
     if (digits == word.npos || digits == 0 || word[digits - 1] != 'f') return word;
     return word.insert(digits, "loat");

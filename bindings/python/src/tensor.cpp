@@ -75,14 +75,6 @@ std::string reason(nb::handle given) {
     return "is no array (" + text_of(given.type()) + ")";
 }
 
-std::string dlpack_name(nb::dlpack::dtype dtype) {
-    const char *kinds[] = {"int", "uint", "float", "handle", "bfloat", "complex", "bool"};
-    const size_t known = sizeof(kinds) / sizeof(kinds[0]);
-    const std::string kind = dtype.code < known ? kinds[dtype.code] : "DLPack's type ";
-    return kind + std::to_string(dtype.code < known ? dtype.bits : dtype.code) +
-           (dtype.lanes == 1 ? "" : " in vectors of " + std::to_string(dtype.lanes));
-}
-
 void set_rank(Tensor &tensor, size_t rank, const char *name) {
     if (rank > MAX_RANK)
         refuse(name, "has " + std::to_string(rank) + " dimensions, more than 8",
@@ -148,16 +140,30 @@ bool borrow_buffer(Tensor &tensor, nb::handle given, const char *name, bool writ
     return true;
 }
 
-// Takes a NumPy array of ml_dtypes' bfloat16. It supports neither the buffer protocol nor DLPack,
-// so a view of it as integers is taken, which has the same memory.
-bool borrow_bfloat16(Tensor &tensor, nb::handle given, const char *name, bool written) {
-    if (!is_of(given, numpy_array)) return false;
+// The type of a NumPy array of one of ml_dtypes' types. UNKNOWN for all else.
+hewn_data_type type_of_ml_dtypes(nb::handle given) {
+    if (!is_of(given, numpy_array)) return HEWN_DATA_TYPE_UNKNOWN;
     const nb::object dtype = attribute(given, "dtype");
-    if (!dtype.is_valid() || type_named(dtype) != HEWN_DATA_TYPE_BFLOAT16) return false;
-    const nb::object bits = call(given, "view", {nb::str("uint16")});
-    if (!borrow_buffer(tensor, bits, name, written) || tensor.type != HEWN_DATA_TYPE_UINT16)
+    return dtype.is_valid() ? type_named(dtype) : hewn_data_type(HEWN_DATA_TYPE_UNKNOWN);
+}
+
+// A view of an array of floats as unsigned integers, which has the same memory.
+nb::object view_of_bits(nb::handle given, hewn_data_type type) {
+    return call(given, "view", {nb::str(bytes_of(type) == 1 ? "uint8" : "uint16")});
+}
+
+// Takes a NumPy array of ml_dtypes' bfloat16 or float8. It supports neither the buffer protocol nor
+// DLPack, so a view of its bits is taken.
+bool borrow_bits(Tensor &tensor, nb::handle given, const char *name, bool written) {
+    const hewn_data_type type = type_of_ml_dtypes(given);
+    if (type != HEWN_DATA_TYPE_BFLOAT16 &&
+        (type == HEWN_DATA_TYPE_UNKNOWN || !is_small_float(type) || is_narrow(type)))
+        return false;
+    const nb::object bits = view_of_bits(given, type);
+    if (!borrow_buffer(tensor, bits, name, written) || is_signed(tensor.type) ||
+        !is_integer(tensor.type) || bytes_of(tensor.type) != bytes_of(type))
         refuse(name, reason(given));  // a subclass with another view()
-    tensor.type = HEWN_DATA_TYPE_BFLOAT16;
+    tensor.type = type;
     return true;
 }
 
@@ -172,15 +178,13 @@ void refuse_gradient(nb::handle given, const char *name) {
 // Takes a NumPy array of a sub-byte type of ml_dtypes. It supports neither the buffer protocol nor
 // DLPack, and has a byte for each element, so its elements are copied and packed.
 bool copy_narrow(Tensor &tensor, nb::handle given, const char *name, bool written) {
-    if (!is_of(given, numpy_array)) return false;
-    const nb::object dtype = attribute(given, "dtype");
-    const hewn_data_type type =
-        dtype.is_valid() ? type_named(dtype) : hewn_data_type(HEWN_DATA_TYPE_UNKNOWN);
+    const hewn_data_type type = type_of_ml_dtypes(given);
     if (type == HEWN_DATA_TYPE_UNKNOWN || !is_narrow(type)) return false;
     if (written && !nb::cast<bool>(given.attr("flags").attr("writeable")))
         refuse(name, "is read-only");
+    const nb::object elements = is_integer(type) ? nb::borrow(given) : view_of_bits(given, type);
     nb::object wide =
-        call(given, "astype", {nb::str(name_of(in_memory(type)).c_str()), nb::str("C")});
+        call(elements, "astype", {nb::str(name_of(in_memory(type)).c_str()), nb::str("C")});
     const bool is_borrowed = borrow_buffer(tensor, wide, name, /*written=*/true);
     if (!is_borrowed || tensor.type != in_memory(type) ||
         !PyBuffer_IsContiguous(&tensor.lent.buffer, 'C'))  // a subclass with another astype()
@@ -263,7 +267,7 @@ void borrow_dlpack(Tensor &tensor, nb::handle given, const char *name, bool writ
         refuse(name, "is not in the CPU's memory", HEWN_STATUS_UNSUPPORTED);
     tensor.type = type_of(array.dtype());
     if (tensor.type == HEWN_DATA_TYPE_UNKNOWN)
-        refuse(name, "hewn has no type " + dlpack_name(array.dtype()), HEWN_STATUS_UNSUPPORTED);
+        refuse(name, "hewn has no type " + name_of(array.dtype()), HEWN_STATUS_UNSUPPORTED);
     set_rank(tensor, array.ndim(), name);
     for (uint32_t i = 0; i < tensor.shape.rank; i++)
         set_size(tensor, i, int64_t(array.shape(i)), array.stride(i), name);
@@ -299,8 +303,7 @@ void take_array(Tensor &tensor, nb::handle given, const char *name, bool written
                          ".filled(), or " + name + ".data, which has no mask");
     tensor.kind = Kind::array;
     if (!borrow_buffer(tensor, given, name, written) &&
-        !borrow_bfloat16(tensor, given, name, written) &&
-        !copy_narrow(tensor, given, name, written))
+        !borrow_bits(tensor, given, name, written) && !copy_narrow(tensor, given, name, written))
         borrow_dlpack(tensor, given, name, written);
     for (uint32_t i = 0; i < tensor.shape.rank; i++) {
         if (tensor.own_strides[i] < 0)
@@ -318,28 +321,34 @@ void take_array(Tensor &tensor, nb::handle given, const char *name, bool written
 
 // The first element is in the lowest bits of a byte, as hewn.h says.
 void Tensor::pack(const unsigned char *from) {
-    const unsigned bits = bits_of(type), in_a_byte = 8 / bits, mask = (1u << bits) - 1;
+    const unsigned bits = bits_of(type), mask = (1u << bits) - 1;
     const size_t count = size_t(this->count());
-    bytes = (count + in_a_byte - 1) / in_a_byte;
-    lent.converted.reset(new unsigned char[size_t(bytes)]());
-    for (size_t i = 0; i < count; i++)
-        lent.converted[i / in_a_byte] |=
-            static_cast<unsigned char>((from[i] & mask) << i % in_a_byte * bits);
+    bytes = (count * bits + 7) / 8;
+    // A byte more, because the last element may be written to two bytes.
+    lent.converted.reset(new unsigned char[size_t(bytes) + 1]());
+    for (size_t i = 0; i < count; i++) {
+        unsigned char *const to = &lent.converted[i * bits / 8];
+        const unsigned element = (from[i] & mask) << i * bits % 8;
+        to[0] |= static_cast<unsigned char>(element);
+        to[1] |= static_cast<unsigned char>(element >> 8);
+    }
     address = lent.converted.get();
 }
 
 void Tensor::give(nb::handle array) const {
     if (!is_copied()) return;
-    const unsigned bits = bits_of(type), in_a_byte = 8 / bits, mask = (1u << bits) - 1;
+    const unsigned bits = bits_of(type), mask = (1u << bits) - 1;
     // In an array of ml_dtypes, the upper bits of a signed element repeat its sign.
     const unsigned sign = is_signed(type) ? 1u << (bits - 1) : 0;
     unsigned char *const to = static_cast<unsigned char *>(lent.buffer.buf);
     const size_t count = size_t(this->count());
     for (size_t i = 0; i < count; i++) {
-        const unsigned element = lent.converted[i / in_a_byte] >> i % in_a_byte * bits & mask;
+        const unsigned char *const from = &lent.converted[i * bits / 8];
+        const unsigned element = (from[0] | from[1] << 8) >> i * bits % 8 & mask;
         to[i] = static_cast<unsigned char>((element ^ sign) - sign);
     }
-    call(array, "__setitem__", {nb::ellipsis(), lent.wide});
+    const nb::object elements = is_integer(type) ? nb::borrow(array) : view_of_bits(array, type);
+    call(elements, "__setitem__", {nb::ellipsis(), lent.wide});
 }
 
 // ---- Numbers ----
@@ -446,8 +455,23 @@ std::string put_integer(unsigned char *to, nb::handle given, hewn_data_type type
     return "";
 }
 
+// Writes a zero point of a small float. Only zero points become small floats: hewn has no other
+// tensors whose types follow from such a type.
+std::string put_small_zero_point(unsigned char *to, nb::handle given, hewn_data_type type) {
+    const double value = PyFloat_AsDouble(given.ptr());
+    if (PyErr_Occurred()) {
+        const bool beyond = PyErr_ExceptionMatches(PyExc_OverflowError);
+        forget_conversion_error();
+        if (!beyond) return no_number(given);
+    }
+    *to = 0;
+    return value == 0 ? ""
+                      : "is " + written(given) + "; " + name_of(type) + " has no zero point but 0";
+}
+
 std::string put_number(unsigned char *to, nb::handle given, hewn_data_type type, bool is_scale) {
     if (is_integer(type)) return put_integer(to, given, type);
+    if (is_small_float(type)) return put_small_zero_point(to, given, type);
     return put_float(to, given, type, is_scale);
 }
 

@@ -98,9 +98,9 @@ bool is_list(nb::handle given);
 // the argument is no array or cannot be used.
 void take_array(Tensor &tensor, nb::handle given, const char *name, bool written = false);
 // Takes a number, or the numbers in a list or in lists of lists, and converts them to the type.
-// Throws Failure if the type cannot hold a number or, for a scale, if it becomes 0, infinity or
-// NaN. Such scales are defined, and an array may have them. But a number in a program that becomes
-// such a scale is nearly always a mistake.
+// Throws Failure if the type cannot hold a number, if a zero point of a small float is not 0 or,
+// for a scale, if it becomes 0, infinity or NaN. Such scales are defined, and an array may have
+// them. But a number in a program that becomes such a scale is nearly always a mistake.
 void take_numbers(Tensor &tensor, nb::handle given, hewn_data_type type, const char *name,
                   bool is_scale);
 

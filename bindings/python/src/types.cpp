@@ -1,6 +1,7 @@
 #include "types.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstring>
 #include <iterator>
 
@@ -14,17 +15,38 @@ struct Row {
     hewn_data_type type;
     Code code;
     unsigned bits;
+    // Of a small float: hewn's and nanobind's names of the type, from which Python's follow.
+    const char *hewn = nullptr, *nanobind = nullptr;
 };
+#define HEWN_SMALL_FLOAT(hewn, nanobind, bits) \
+    { HEWN_DATA_TYPE_##hewn, Code::nanobind, bits, #hewn, #nanobind }
 constexpr Row rows[] = {
-    {HEWN_DATA_TYPE_FLOAT32, Code::Float, 32}, {HEWN_DATA_TYPE_FLOAT16, Code::Float, 16},
-    {HEWN_DATA_TYPE_FLOAT64, Code::Float, 64}, {HEWN_DATA_TYPE_INT8, Code::Int, 8},
-    {HEWN_DATA_TYPE_UINT8, Code::UInt, 8},     {HEWN_DATA_TYPE_INT16, Code::Int, 16},
-    {HEWN_DATA_TYPE_UINT16, Code::UInt, 16},   {HEWN_DATA_TYPE_INT32, Code::Int, 32},
-    {HEWN_DATA_TYPE_UINT32, Code::UInt, 32},   {HEWN_DATA_TYPE_INT64, Code::Int, 64},
-    {HEWN_DATA_TYPE_UINT64, Code::UInt, 64},   {HEWN_DATA_TYPE_INT4, Code::Int, 4},
-    {HEWN_DATA_TYPE_UINT4, Code::UInt, 4},     {HEWN_DATA_TYPE_INT2, Code::Int, 2},
-    {HEWN_DATA_TYPE_UINT2, Code::UInt, 2},     {HEWN_DATA_TYPE_BFLOAT16, Code::Bfloat, 16},
+    {HEWN_DATA_TYPE_FLOAT32, Code::Float, 32},
+    {HEWN_DATA_TYPE_FLOAT16, Code::Float, 16},
+    {HEWN_DATA_TYPE_FLOAT64, Code::Float, 64},
+    {HEWN_DATA_TYPE_INT8, Code::Int, 8},
+    {HEWN_DATA_TYPE_UINT8, Code::UInt, 8},
+    {HEWN_DATA_TYPE_INT16, Code::Int, 16},
+    {HEWN_DATA_TYPE_UINT16, Code::UInt, 16},
+    {HEWN_DATA_TYPE_INT32, Code::Int, 32},
+    {HEWN_DATA_TYPE_UINT32, Code::UInt, 32},
+    {HEWN_DATA_TYPE_INT64, Code::Int, 64},
+    {HEWN_DATA_TYPE_UINT64, Code::UInt, 64},
+    {HEWN_DATA_TYPE_INT4, Code::Int, 4},
+    {HEWN_DATA_TYPE_UINT4, Code::UInt, 4},
+    {HEWN_DATA_TYPE_INT2, Code::Int, 2},
+    {HEWN_DATA_TYPE_UINT2, Code::UInt, 2},
+    {HEWN_DATA_TYPE_BFLOAT16, Code::Bfloat, 16},
+    HEWN_SMALL_FLOAT(FLOAT8E4M3FN, Float8_E4M3FN, 8),
+    HEWN_SMALL_FLOAT(FLOAT8E4M3FNUZ, Float8_E4M3FNUZ, 8),
+    HEWN_SMALL_FLOAT(FLOAT8E5M2, Float8_E5M2, 8),
+    HEWN_SMALL_FLOAT(FLOAT8E5M2FNUZ, Float8_E5M2FNUZ, 8),
+    HEWN_SMALL_FLOAT(FLOAT8E8M0, Float8_E8M0FNU, 8),
+    HEWN_SMALL_FLOAT(FLOAT6E2M3, Float6_E2M3FN, 6),
+    HEWN_SMALL_FLOAT(FLOAT6E3M2, Float6_E3M2FN, 6),
+    HEWN_SMALL_FLOAT(FLOAT4E2M1, Float4_E2M1FN, 4),
 };
+#undef HEWN_SMALL_FLOAT
 
 const Row &row_of(hewn_data_type type) {
     for (const Row &row : rows) {
@@ -33,12 +55,25 @@ const Row &row_of(hewn_data_type type) {
     throw Failure{HEWN_STATUS_INVALID_ARGUMENT, "there is no data type " + std::to_string(type)};
 }
 
+std::string in_lower_case(std::string text) {
+    for (char &c : text) c = char(std::tolower(static_cast<unsigned char>(c)));
+    return text;
+}
+
+// ml_dtypes' and PyTorch's names of small floats are nanobind's in lower case: "float8_e4m3fn".
 std::string name_of(const Row &row) {
+    if (row.nanobind) return in_lower_case(row.nanobind);
     const char *const kind = row.code == Code::Float    ? "float"
                              : row.code == Code::Bfloat ? "bfloat"
                              : row.code == Code::Int    ? "int"
                                                         : "uint";
     return kind + std::to_string(row.bits);
+}
+
+// hewn's word for a small float, "f8e4m3fn". Other types have no second name here.
+std::string word_of(const Row &row) {
+    if (!row.hewn) return "";
+    return "f" + in_lower_case(row.hewn + std::strlen("FLOAT"));
 }
 }  // namespace
 
@@ -101,12 +136,13 @@ hewn_data_type in_memory(hewn_data_type type) {
     if (!is_narrow(type)) return type;
     return is_signed(type) ? HEWN_DATA_TYPE_INT8 : HEWN_DATA_TYPE_UINT8;
 }
+bool is_small_float(hewn_data_type type) { return row_of(type).nanobind; }
 unsigned bytes_of(hewn_data_type type) { return bits_of(in_memory(type)) / 8; }
 bool is_integer(hewn_data_type type) {
     const Code code = row_of(type).code;
     return code == Code::Int || code == Code::UInt;
 }
-bool is_signed(hewn_data_type type) { return row_of(type).code != Code::UInt; }
+bool is_signed(hewn_data_type type) { return row_of(type).code == Code::Int; }
 
 // Types of less than 8 bits are not taken from DLPack, which packs their elements: this module
 // expects a byte for each element.
@@ -132,10 +168,20 @@ hewn_data_type type_of(const char *format, Py_ssize_t bytes) {
     return type_of({uint8_t(code), uint8_t(8 * bytes), 1});
 }
 
+std::string name_of(nb::dlpack::dtype dtype) {
+    const char *kinds[] = {"int", "uint", "float", "handle", "bfloat", "complex", "bool"};
+    std::string name = "DLPack's type " + std::to_string(dtype.code);
+    if (dtype.code < std::size(kinds)) name = kinds[dtype.code] + std::to_string(dtype.bits);
+    for (const Row &row : rows) {
+        if (row.nanobind && dtype.code == uint8_t(row.code)) name = name_of(row);
+    }
+    return name + (dtype.lanes == 1 ? "" : " in vectors of " + std::to_string(dtype.lanes));
+}
+
 hewn_data_type type_named(nb::handle dtype) {
     const std::string name = name_asked(dtype);
     for (const Row &row : rows) {
-        if (name == name_of(row)) return row.type;
+        if (name == name_of(row) || (row.hewn && name == word_of(row))) return row.type;
     }
     return HEWN_DATA_TYPE_UNKNOWN;
 }

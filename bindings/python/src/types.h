@@ -40,14 +40,19 @@ std::string name_of(hewn_data_type type);
 unsigned bits_of(hewn_data_type type);
 // Whether it is a sub-byte type. Arrays of ml_dtypes have a byte for each of its elements.
 bool is_narrow(hewn_data_type type);
+// Whether it is a float of at most 8 bits.
+bool is_small_float(hewn_data_type type);
 // The type of an element in an array's memory, and its size in bytes: int8 or uint8 for sub-byte
 // types.
 hewn_data_type in_memory(hewn_data_type type);
 unsigned bytes_of(hewn_data_type type);
 bool is_integer(hewn_data_type type);
+// Whether it is an integer type with negative numbers.
 bool is_signed(hewn_data_type type);
 // The type of an array's elements by DLPack. UNKNOWN if hewn does not have it.
 hewn_data_type type_of(nb::dlpack::dtype dtype);
+// The name of any type of DLPack's, for a message.
+std::string name_of(nb::dlpack::dtype dtype);
 // The same by a buffer's format and the bytes of an element.
 hewn_data_type type_of(const char *format, Py_ssize_t bytes);
 // The name of a type that is given as a word, as a class of NumPy's or as a type of a framework:

@@ -49,11 +49,11 @@ REFUSED = [
     (quantize(X > 0), "x: hewn has no type bool8"),
     (
         quantize(scale=np.ones((), "f8")),
-        "scale: is float64; the operator takes float32, float16, bfloat16; use scale.astype(np.float32)",
+        "scale: is float64; the operator takes float32, float16, float8_e8m0fnu, bfloat16; use scale.astype(np.floa",
     ),
     (
         lambda: hewn.dequantize_linear(Q, np.ones(3), axis=1),
-        "scale: is float64; the operator takes float32, float16, bfloat16; use scale.astype(np.float32)",
+        "scale: is float64; the operator takes float32, float16, float8_e8m0fnu, bfloat16; use scale.astype(np.floa",
     ),
     (quantize(scale=np.ones(3, "i8"), axis=1), "scale: is int64; the operator takes float32, floa"),
     (lambda: hewn.quantized_linear_add(Q, np.ones(1), *ONE[2:]), "use a_scale.astype(np.float32)"),
@@ -63,7 +63,7 @@ REFUSED = [
     (lambda: hewn.add(X, np.ones(4)), "b: is float64; the operator takes"),
     (quantize(zero_point=np.int8(1), dtype="uint8"), "zero_point: data type is INT8, must"),
     (quantize(dtype="float32"), "out: FLOAT32 is not supported"),
-    (quantize(dtype="float8_e5m2"), "dtype: hewn has no type float8_e5m2"),
+    (quantize(dtype="float8_e4m3"), "dtype: hewn has no type float8_e4m3"),
     (quantize(dtype=float), "dtype: hewn has no type float"),
     (quantize(dtype="int8", out=Q.copy()), "dtype: is int8, and out is uint8"),
     (lambda: hewn.add(X, Q), "b: data type is UINT8, must be FLOAT32: a's"),

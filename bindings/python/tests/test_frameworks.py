@@ -44,14 +44,6 @@ def test_subclasses_of_numpy():
     np.testing.assert_array_equal(got, hewn.quantize_linear(X, 0.1, 3))
 
 
-def test_ml_dtypes_that_hewn_has_not():
-    dtype = pytest.importorskip("ml_dtypes").float8_e4m3fn
-    with pytest.raises(hewn.Error, match="x: .*float8_e4m3fn"):
-        hewn.quantize_linear(X.astype(dtype), 0.1)
-    with pytest.raises(hewn.Error, match="dtype: hewn has no type float8_e4m3fn"):
-        hewn.quantize_linear(X, 0.1, dtype=dtype)
-
-
 @pytest.fixture
 def bfloat16():
     if ("add", "bf16") not in {(v.operator, v.signature) for v in hewn.variants()}:

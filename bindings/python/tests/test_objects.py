@@ -9,6 +9,7 @@ import pytest
 from hewn._operators import OPERATORS, library
 
 X = np.linspace(-3, 3, 24, dtype=np.float32).reshape(4, 6)
+NONES = (None,) * len(OPERATORS["quantize_linear"].attributes)
 
 
 def test_numbers_stay():
@@ -139,17 +140,17 @@ def test_the_module_counts_what_the_package_passes():
     """generate.py writes the functions. If they passed another number of arguments, that would be
     its fault."""
     names = inspect.signature(hewn.quantize_linear).parameters
-    nones = (None,) * (len(names) - 4)
+    nones = (None,) * (len(names) - 3 - len(NONES))
     for inputs, options in (
-        ((X, 0.1), (*nones, (None,))),
-        ((X, 0.1, None, None), (*nones, (None,))),
-        ((X, 0.1, None), (*nones[1:], (None,))),
+        ((X, 0.1), (*nones, NONES)),
+        ((X, 0.1, None, None), (*nones, NONES)),
+        ((X, 0.1, None), (*nones[1:], NONES)),
         ((X, 0.1, None), (*nones, ())),
-        ((X, 0.1, None), (*nones, (None, None))),
+        ((X, 0.1, None), (*nones, (*NONES, None))),
     ):
         with pytest.raises(RuntimeError, match="not an operator's"):
             library.call(OPERATORS["quantize_linear"].number, inputs, options)
-    result = library.call(2, (X, 0.1, None), (*nones, (None,)))
+    result = library.call(2, (X, 0.1, None), (*nones, NONES))
     np.testing.assert_array_equal(result, hewn.quantize_linear(X, 0.1))
 
 

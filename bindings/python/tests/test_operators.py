@@ -6,12 +6,18 @@ import itertools
 import hewn
 import numpy as np
 import pytest
-from hewn._operators import OPERATORS
-from hewn._verify import TYPES, _types, is_float, reference, same_bits
+from hewn._operators import OPERATORS, TYPES
+from hewn._verify import CODES, _types, is_float, reference, same_bits
 from hypothesis import given, settings, strategies as st
 from hypothesis.extra import numpy as hnp
 
 SIGNATURES = sorted({(v.operator, v.signature) for v in hewn.variants()})
+# With each of the types that the kernels take as codes, if the signature has codes.
+CASES = [
+    (operator, signature, of_codes)
+    for operator, signature in SIGNATURES
+    for of_codes in (CODES if "f8" in signature.split("_") else [""])
+]
 FLOATS = ["float32", "float16", "bfloat16"]
 WORDS = {dtype: word for word, dtype in TYPES.items()}
 
@@ -39,6 +45,9 @@ def check(got, expected):
 
 
 def values(random, shape, dtype):
+    if dtype in CODES:
+        bits = int(dtype[len("float")])
+        return random.integers(0, 1 << bits, shape, np.uint8).view(dtype)
     if is_float(dtype):
         return (random.standard_normal(shape) * 30).astype(dtype)
     limits = np.iinfo(dtype)
@@ -72,19 +81,20 @@ def test_verify_tells_a_wrong_kernel(monkeypatch):
     assert {result.wrong for result in hewn.verify("add_f32__")} == {1}
 
 
-@pytest.mark.parametrize("operator, signature", SIGNATURES)
-def test_types(operator, signature):
+@pytest.mark.parametrize("operator, signature, of_codes", CASES)
+def test_types(operator, signature, of_codes):
     """Calls the function of each signature that the library was built with, on strided arrays."""
     random, row = np.random.default_rng(2), OPERATORS[operator]
     inputs = []
-    for _, role, dtype in zip(row.inputs, row.roles, _types(operator, signature)):
+    for _, role, dtype in zip(row.inputs, row.roles, _types(operator, signature, of_codes)):
         if role == "data":
             inputs.append(values(random, (7, 12, 6), dtype)[::2, 1:, ::3].transpose(1, 2, 0))
         else:
             inputs.append(np.asarray(0.25 if role == "scale" else 3, dtype))
-    got = getattr(hewn, operator)(*inputs, **_dtype(operator, signature))
+    dtype = _dtype(operator, signature, of_codes)
+    got = getattr(hewn, operator)(*inputs, **dtype)
     if "zero_point" not in row.roles:
-        inputs += _dtype(operator, signature).values()
+        inputs += dtype.values()
     expected = reference(operator, inputs)
     if not isinstance(expected, tuple):
         got, expected = (got,), (expected,)
@@ -93,8 +103,8 @@ def test_types(operator, signature):
         check(array, due)
 
 
-def _dtype(operator, signature):
-    asked = TYPES[signature.split("_")[-1]]
+def _dtype(operator, signature, of_codes):
+    asked = TYPES.get(signature.split("_")[-1], of_codes)
     return {"dtype": asked} if "dtype" in OPERATORS[operator].keywords else {}
 
 

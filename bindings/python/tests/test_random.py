@@ -11,7 +11,7 @@ import hewn
 import numpy as np
 import pytest
 from hewn._operators import OPERATORS
-from hewn._verify import _types, reference, same_bits
+from hewn._verify import CODES, _types, reference, same_bits
 from hypothesis import assume, given, strategies as st
 from test_exporters import Exporter, ctypes_array
 
@@ -21,6 +21,7 @@ SIGNATURES = sorted({(v.operator, v.signature) for v in hewn.variants() if v.dev
 if len(SIGNATURES) < 30:
     pytest.skip("a build of few kernels, where most calls are refused", allow_module_level=True)
 FLOATS = ["float32", "float16", "bfloat16"]
+SCALE = "float8_e8m0fnu"
 SPECIAL = [0.0, -0.0, 0.5, -1.5, 6e-8, 65504, 3e38, np.inf, -np.inf, np.nan]
 
 
@@ -40,6 +41,9 @@ def values_or_one(random, shape, name):
     if name in NARROW:
         low, high = NARROW[name]
         return random.integers(low, high, shape, endpoint=True).astype(dtype_of(name))
+    if name in CODES or name == SCALE:
+        bits = int(name[len("float")])
+        return np.asarray(random.integers(0, 1 << bits, shape, np.uint8)).view(name)
     if "float" in name:
         array = np.asarray(random.standard_normal(shape) * 30, name)
         at = random.random(shape) < 0.1
@@ -76,7 +80,8 @@ EXPORTERS = [lambda array: array] * 3 + [
 def exported(draw, array):
     """The array as another owner of memory lends it, if that owner has the type."""
     view, exporter = draw(layouts(array)), draw(st.sampled_from(EXPORTERS))
-    if array.dtype.name in (*NARROW, "bfloat16") or (exporter is ctypes_array and array.dtype == np.float16):
+    of_ml_dtypes = array.dtype.name in (*NARROW, *CODES, SCALE, "bfloat16")
+    if of_ml_dtypes or (exporter is ctypes_array and array.dtype == np.float16):
         return view
     return exporter(view)
 
@@ -133,8 +138,9 @@ def parameters(draw, random, shape, types, whole):
         each.append(np.broadcast_to(array[index] if own else array, shape))
         given_.append(draw(exported(array)))
         finite = name not in FLOATS or (np.isfinite(array) & (array != 0)).all()
-        if finite and array.size and draw(st.booleans()):
-            given_[-1] = array.astype(float if name in FLOATS else object).tolist()
+        if finite and array.size and name != SCALE and draw(st.booleans()):
+            numbers = np.zeros(own) if name in CODES else array  # the only zero points of floats
+            given_[-1] = numbers.astype(float if "float" in name else object).tolist()
     return given_, each, keywords
 
 
@@ -148,7 +154,7 @@ def is_scale(numbers, kind):
 @st.composite
 def calls(draw):
     operator, signature = draw(st.sampled_from(SIGNATURES))
-    row, types = OPERATORS[operator], _types(operator, signature)
+    row, types = OPERATORS[operator], _types(operator, signature, draw(st.sampled_from(CODES)))
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     shape = tuple(draw(st.lists(st.integers(0, 7), max_size=4)))
     x = values(random, shape, types[0])
@@ -185,12 +191,12 @@ def with_bfloat16(draw, random, x):
 def quantizations(draw, operator, types, random, x, threads):
     """Calls of QUANTIZE_LINEAR and DEQUANTIZE_LINEAR, and of DirectML's pair, which allows less."""
     quantizes, shape = operator == "quantize_linear", x.shape
-    integers = types[-1] if quantizes else types[0]
+    integers = types[-1] if quantizes else types[0]  # or floats of at most 8 bits
     directml = draw(st.booleans()) and types[1] in types[::2] and integers in ("int8", "uint8")
     if integers in ("int8", "uint8"):
         bits = draw(st.sampled_from(["8", "4"] if directml else ["8", "4", "2"]))
         integers = integers[:-1] + bits
-    floats = types[1] if directml else draw(st.sampled_from(FLOATS))
+    floats = types[1] if directml else draw(st.sampled_from([*FLOATS, SCALE]))
     if not quantizes:
         x = values(random, shape, integers)
     elif not directml:
@@ -204,19 +210,24 @@ def quantizations(draw, operator, types, random, x, threads):
         zeros = np.asarray(middle, np.int32)
     function = getattr(hewn, operator.removesuffix("_linear") if directml else operator)
     if quantizes:
-        keywords["dtype"] = integers
+        keywords["dtype"], saturate = integers, True
+        if not directml:
+            keywords["saturate"] = draw(st.sampled_from([None, True, False]))
+            saturate = keywords["saturate"] is not False
         if number:  # it gets x's type
             kind = "float32" if x.dtype.kind == "i" else x.dtype.name
             assume(is_scale(scale, kind))
             scales = np.asarray(scales, kind)
         expected = reference(operator, [x, scales, wide(zeros).astype(np.int32)
-                                        if integers in NARROW else zeros.astype(integers)])
+                                        if integers in NARROW else zeros.astype(integers), saturate])
         if integers in NARROW:
             expected = expected.clip(*NARROW[integers])
         expected = np.broadcast_to(expected, shape).astype(dtype_of(integers))
     else:
         dtype = floats if directml else draw(st.sampled_from([*FLOATS, None]))
         keywords["dtype"] = dtype
+        if dtype is None and floats == SCALE:
+            dtype = "float32"
         if number:  # it gets the output's type
             assume(is_scale(scale, dtype or "float32"))
             scales = np.asarray(scales, dtype or "float32")
@@ -244,7 +255,8 @@ def test_well_formed_calls(call, data):
         op = hewn.compile(call.function, *call.inputs, constants=constants, **call.keywords)
         names = OPERATORS[call.function.__name__].inputs
         free = [x for name, x in zip(names, call.inputs) if name in op.inputs]
-        narrow = any(getattr(getattr(x, "dtype", None), "name", "") in NARROW
+        copied = [*NARROW, *(name for name in CODES if not name.startswith("float8"))]
+        narrow = any(getattr(getattr(x, "dtype", None), "name", "") in copied
                      for x in [*free, *call.expected])  # fmt: skip
         got = op.bind(*free)() if way == "bind" and not narrow else op(*free)
     else:
@@ -268,11 +280,12 @@ NUMBERS = [0, 1, -1, 3, 255, 256, -129, 2**31, 2**63, 2**64, -(2**63), 2**70, 10
            0.5, -0.0, 1e-46, 1e39, float("inf"), float("-inf"), float("nan"), 1j, True,
            decimal.Decimal("0.5"), fractions.Fraction(1, 3), np.float64(0.1), np.int64(-5),
            np.float16("inf"), np.longdouble(1), np.datetime64("2020-01-01")]  # fmt: skip
-TEXTS = ["", "uint8", "int4", "uint4", "int2", "float16", "float32", "bfloat16", "x\0y", "uint8\0y", "\ud800",
-         "x86_64_avx2", "x86_128", "\x1b[31m", "é" * 300, b"uint8"]  # fmt: skip
+TEXTS = ["", "uint8", "int4", "uint4", "int2", "float16", "float32", "bfloat16", *CODES, SCALE,
+         "f8e5m2", "x\0y", "uint8\0y", "\ud800", "x86_64_avx2", "x86_128", "\x1b[31m", "é" * 300,
+         b"uint8"]  # fmt: skip
 ARRAYS = ["float32", "float16", "float64", "int8", "uint8", "int16", "int32", "uint64", "bool",
           "complex64", ">f4", "U3", "O", "M8[s]", "int4", "uint4", "uint2", "bfloat16",
-          "float8_e4m3fn"]  # fmt: skip
+          "float8_e4m3fn", "float8_e8m0fnu", "float8_e4m3", "float6_e2m3fn", "float4_e2m1fn"]  # fmt: skip
 
 
 @st.composite
@@ -315,7 +328,7 @@ def test_any_calls(data):
     usual = {
         "axis": st.sampled_from([None, 0, 1, -1]), "block_size": st.sampled_from([None, 1, 2]),
         "dtype": st.sampled_from([None, "uint8", "int8", "uint4"]), "threads": st.just(1),
-        "variant": st.none(), "out": st.none(), "precision": st.none(),
+        "variant": st.none(), "out": st.none(), "precision": st.none(), "saturate": st.none(),
     }  # fmt: skip
     plain = st.sampled_from([np.ones((2, 3), "f4"), np.ones((2, 3), "u1"), 0.5, 3, [1, 2, 3]])
     inputs = [data.draw(st.one_of(plain, plain, things)) for _ in row.inputs]

@@ -3,6 +3,7 @@
 import {HewnError, arrayOf} from '../hewn.mjs';
 import {add, dequantizeLinear, quantizeLinear} from '../webnn.mjs';
 import {fromBf16, fromF16, stored, toF16} from '../verify.mjs';
+import {typeOf} from './reference.mjs';
 
 const KINDS = {f: 'float', bf: 'bfloat', i: 'int', u: 'uint'};
 const dataType = word => word.replace(/^[a-z]+/, kind => KINDS[kind] ?? kind);
@@ -19,25 +20,23 @@ const NUMBERS = {nan: NaN, inf: Infinity, '-inf': -Infinity};
 const number = value => NUMBERS[value] ?? Number(value);
 
 // The number of bits of a sub-byte type; 0 for other types.
-const subByteBits = dtype => (/[iu][24]$/.test(dtype) ? Number(dtype[1]) : 0);
-const place = (i, bits) => [(i * bits) >> 3, (i * bits) & 7];
+const subByteBits = dtype => Number(/^[iuf]([246])($|e)/.exec(dtype)?.[1] ?? 0);
+const isSmallFloat = dtype => /^f[468]e/.test(dtype);
 
+// The elements are packed bit by bit, the first one in the lowest bits.
 function pack({data, dtype}) {
     const bits = subByteBits(dtype), bytes = new Uint8Array(Math.ceil(data.length * bits / 8));
-    data.forEach((value, i) => {
-        const [byte, shift] = place(i, bits);
-        bytes[byte] |= (value & ((1 << bits) - 1)) << shift;
-    });
+    for (let bit = 0; bit < data.length * bits; bit++)
+        bytes[bit >> 3] |= ((data[Math.floor(bit / bits)] >> (bit % bits)) & 1) << (bit & 7);
     return bytes;
 }
 
 // The elements of a sub-byte tensor, all as unsigned numbers.
 function unpacked(bytes, {data, dtype}) {
-    const bits = subByteBits(dtype);
-    return data.map((_, i) => {
-        const [byte, shift] = place(i, bits);
-        return (bytes[byte] >> shift) & ((1 << bits) - 1);
-    });
+    const bits = subByteBits(dtype), elements = data.map(() => 0);
+    for (let bit = 0; bit < data.length * bits; bit++)
+        elements[Math.floor(bit / bits)] |= ((bytes[bit >> 3] >> (bit & 7)) & 1) << (bit % bits);
+    return elements;
 }
 
 /** A case's data as the tensor stores them. */
@@ -59,13 +58,16 @@ function describe(tensor, role, shape, axis) {
     return desc;
 }
 
-const numberOf = (dtype, value) => ({f16: fromF16, bf16: fromBf16}[dtype] ?? Number)(value);
+function numberOf(dtype, value) {
+    if (isSmallFloat(dtype)) return typeOf(dataType(dtype)).decode(value);
+    return ({f16: fromF16, bf16: fromBf16}[dtype] ?? Number)(value);
+}
 
 // How far two elements are apart, in units of the last place.
 function ulps(dtype, a, b) {
     if (!/^b?f/.test(dtype)) return Math.abs(Number(a) - Number(b));
     const bits = dtype === 'f32' ? new Int32Array(Float32Array.of(a, b).buffer) : [a, b];
-    const sign = dtype === 'f32' ? 0x80000000 : 0x8000;
+    const sign = 2 ** (Number(/\d+/.exec(dtype)[0]) - 1);
     const [x, y] = [...bits].map(word => (word & sign ? -(word & (sign - 1)) : word));
     return Math.abs(x - y);
 }
@@ -119,7 +121,12 @@ export function results(hewn, operator, descs, test) {
     return got;
 }
 
-function run(hewn, row, test) {
+// An attribute's value in the package. Of numbers, 0 and 1 are words of no or yes.
+const valueOf = value =>
+    (typeof value === 'number' ? value === 1 : value.replace(/f(?=\d)/, 'float'));
+
+// Compiles a case: {operator, descs}.
+function compiled(hewn, row, test) {
     const outputs = outputsOf(test), {shape} = outputs.output, descs = {};
     for (const {name, role, oneElement} of row.tensors) {
         const ones = shape.map(() => 1);
@@ -129,11 +136,22 @@ function run(hewn, row, test) {
         if (key && test.inputs[key])
             descs[name] = describe(test.inputs[key], role, shape, test.attrs?.axis);
     }
-    const given = row.attributes.filter(({name}) => test.attrs?.[name]);
-    const attributes = Object.fromEntries(given.map(
-        ({name}) => [name, test.attrs[name].replace(/f(?=\d)/, 'float')]));
-    const operator = hewn.compile(row.name, descs, {attributes});
-    return wrongElements(test, results(hewn, operator, descs, test));
+    const given = row.attributes.filter(({name}) => name in (test.attrs ?? {}));
+    const attributes = Object.fromEntries(given.map(({name}) => [name, valueOf(test.attrs[name])]));
+    return {operator: hewn.compile(row.name, descs, {attributes}), descs};
+}
+
+// Runs a case, and returns the problem in words, or "". A case that must be refused is only compiled.
+function run(hewn, row, test) {
+    const {operator, descs} = compiled(hewn, row, test);
+    if (!test.expect) return differing(test, results(hewn, operator, descs, test));
+    operator.destroy();
+    return 'is not refused';
+}
+
+function differing(test, got) {
+    const wrong = wrongElements(test, got);
+    return wrong ? `${wrong} elements differ` : '';
 }
 
 const WEBNN = {
@@ -152,8 +170,11 @@ function runWebnn(hewn, row, test) {
     }
     descs.output = {dataType: dataType(test.output.dtype), shape: test.output.shape};
     const operator = WEBNN[row.name](hewn, descs);
-    return wrongElements(test, results(hewn, operator, descs, {...test, inputs}));
+    return differing(test, results(hewn, operator, descs, {...test, inputs}));
 }
+
+// Some values of hewn_status.
+const STATUSES = {INVALID_ARGUMENT: 1, UNSUPPORTED: 2};
 
 // Attributes that are read: the tensors say the same, or they determine how to compile.
 const READ = ['axis', 'block_size', 'output_dtype', 'quantization_type', 'feature_level'];
@@ -162,29 +183,33 @@ function reasonToSkip(test, row) {
     const {beyond, formula, attrs = {}} = test;
     const known = [...READ, ...row.attributes.map(({name}) => name)];
     const unknown = Object.keys(attrs).find(name => !known.includes(name));
+    // The package has only the newest level, which refuses less.
+    const refusedByLevel = test.expect && attrs.feature_level;
     return beyond ? `beyond: ${beyond}` : formula === 'differs' ? 'formula: differs'
-        : unknown ? `attribute ${unknown}` : '';
+        : unknown ? `attribute ${unknown}`
+        : refusedByLevel ? `feature level ${attrs.feature_level}` : '';
 }
 
 /** Runs the cases of a file's text and counts them in `tally`. `webnn` runs them with webnn.mjs. */
 export function runCases(hewn, text, tally = {passed: 0, failed: [], skipped: {}}, webnn = false) {
     for (const line of text.split('\n').filter(Boolean)) {
         const test = parsed(line), row = operatorOf(hewn, test.op);
-        const isWebnns = WEBNN[row.name] && !row.attributes.some(({name}) => test.attrs?.[name]);
+        const isWebnns = WEBNN[row.name] && !row.attributes.some(({name}) => name in (test.attrs ?? {}));
         const skip = reasonToSkip(test, row) || (webnn && !isWebnns ? "not WebNN's" : '');
         if (skip) {
             tally.skipped[skip] = (tally.skipped[skip] ?? 0) + 1;
             continue;
         }
         try {
-            const wrong = webnn ? runWebnn(hewn, row, test) : run(hewn, row, test);
-            if (wrong) tally.failed.push(`${test.id}: ${wrong} elements differ`);
+            const problem = webnn ? runWebnn(hewn, row, test) : run(hewn, row, test);
+            if (problem) tally.failed.push(`${test.id}: ${problem}`);
             else tally.passed++;
         } catch (error) {
             // A TypeError says that hewn.mjs does not have the case's data type.
             if (!(error instanceof HewnError || error instanceof TypeError)) throw error;
             const lacks = /^this build of hewn has no kernel/.test(error.message);
-            if (lacks) tally.skipped['no kernel'] = (tally.skipped['no kernel'] ?? 0) + 1;
+            if (test.expect && error.status === STATUSES[test.expect]) tally.passed++;
+            else if (lacks) tally.skipped['no kernel'] = (tally.skipped['no kernel'] ?? 0) + 1;
             else tally.failed.push(`${test.id}: refused: ${error.message}`);
         }
     }

@@ -8,8 +8,10 @@ import {pathToFileURL} from 'node:url';
 const at = name => import(new URL(name, pathToFileURL(process.env.HEWN_WEB + '/')));
 const {HewnError, alongAxis, arrayOf, broadcast, load, repeated} = await at('hewn.mjs');
 const {broadcastShape, opSupportLimits, quantizeLinear} = await at('webnn.mjs');
-const {fromBf16, fromF16, toBf16, toF16, verify} = await at('verify.mjs');
+const {SMALL, fromBf16, fromF16, toBf16, toF16, verify} = await at('verify.mjs');
+const {SMALL_FLOATS} = await at('small_floats.mjs');
 const {runCases} = await at('tests/conformance.mjs');
+const {typeOf} = await at('tests/reference.mjs');
 const hewn = await load();
 const f32 = (...shape) => ({dataType: 'float32', shape});
 const u8 = (...shape) => ({dataType: 'uint8', shape});
@@ -43,14 +45,57 @@ test('attributes', () => {
     const values = {input: [0.25, 0.449951171875], scale: [0.0999755859375]};
     const quantized = attributes => outputOf('quantizeLinear', descs, values, {attributes});
     assert.deepEqual(hewn.operators.quantizeLinear.attributes,
-        [{name: 'precision', values: ['float32', 'float16', 'bfloat16']}]);
+        [{name: 'precision', values: ['float32', 'float16', 'bfloat16']},
+            {name: 'saturate', values: [true, false]}]);
     assert.deepEqual(hewn.operators.add.attributes, []);
     assert.deepEqual(quantized({}), [3, 5]);
     assert.deepEqual(quantized({precision: 'float32'}), [3, 5]);
     assert.deepEqual(quantized({precision: 'float16'}), [2, 4]);
     assert.throws(() => quantized({precision: 'float64'}),
         {message: "precision: 'float64' is none of float32,float16,bfloat16"});
-    assert.throws(() => quantized({saturate: 1}), {message: /^quantizeLinear has no saturate/});
+    assert.throws(() => quantized({saturate: 1}), {message: 'saturate: 1 is none of true,false'});
+    assert.throws(() => quantized({round: 1}), {message: /^quantizeLinear has no round/});
+});
+
+test('floats of 8 bits are their codes', () => {
+    const shape = [6], values = {input: [1, -0.75, 1e9, -Infinity, NaN, 0], scale: [0.5]};
+    const scale = repeated('float32', shape), descs = dataType => ({input: f32(6), scale,
+        output: {dataType, shape}});
+    const quantized = (dataType, attributes) =>
+        outputOf('quantizeLinear', descs(dataType), values, {attributes});
+    assert.deepEqual(quantized('float8e4m3fn'), [0x40, 0xbc, 0x7e, 0xfe, 0x7f, 0]);
+    assert.deepEqual(quantized('float8e5m2', {saturate: true}), [0x40, 0xbe, 0x7b, 0xfb, 0x7e, 0]);
+    assert.deepEqual(quantized('float8e5m2', {saturate: false}), [0x40, 0xbe, 0x7c, 0xfc, 0x7e, 0]);
+    assert.deepEqual(quantized('float8e5m2fnuz', {saturate: false}), [0x44, 0xc2, 0x80, 0x80, 0x80, 0]);
+    // 0x10 0x2c 0x1f 0x3f 0x1f 0: four elements of 6 bits share three bytes.
+    assert.deepEqual(quantized('float6e2m3'), [0x10, 0xfb, 0xfd, 0x1f, 0]);
+    assert.deepEqual(quantized('float4e2m1'), [0xb4, 0xf7, 0x07]);
+    const scales = {...descs('uint8'), scale: repeated('float8e8m0', shape)};
+    const bytes = {input: values.input, scale: [126]};
+    assert.deepEqual(outputOf('quantizeLinear', scales, bytes),
+        outputOf('quantizeLinear', descs('uint8'), values));
+    const q = {dataType: 'float8e4m3fn', shape: [3]};
+    for (const codes of [[0x40, 0xbc, 1], Uint8Array.of(0x40, 0xbc, 1)])
+        assert.deepEqual([...hewn.tensor(q, codes).data], [0x40, 0xbc, 1]);
+    const back = {input: q, scale: repeated('float32', [3]), output: f32(3)};
+    assert.deepEqual(outputOf('dequantizeLinear', back, {input: [0x40, 0xbc, 1], scale: [0.5]}),
+        [1, -0.75, 2 ** -10]);
+    assert.throws(() => hewn.tensor({dataType: 'float6e3m2', shape: [3]}, [1, 2]),
+        {message: '2 values for 3 bytes, which are float6e3m2s'});
+});
+
+test('small floats by verify.mjs and by reference.mjs', () => {
+    for (const [name, {bits}] of Object.entries(SMALL_FLOATS)) {
+        const [number, code] = SMALL[name], {decode, encode} = typeOf(name);
+        const numbers = Array.from({length: 2 ** bits}, (_, i) => number(i));
+        numbers.forEach((value, i) => assert.ok(Object.is(value, decode(i)), `${name}: ${i}`));
+        if (name === 'float8e8m0') continue;  // is never written
+        const finite = numbers.filter(Number.isFinite).sort((a, b) => a - b);
+        const middles = finite.map((value, i) => (value + (finite[i + 1] ?? value + 1)) / 2);
+        const near = [...finite, ...middles].flatMap(value => [value, value * (1 + 2 ** -50), -value]);
+        for (const value of [...near, 1e30, -Infinity, NaN, -0, -1e-30])
+            assert.equal(number(code(value)), decode(encode(value, true)), `${name}: ${value}`);
+    }
 });
 
 test('sub-byte types are bytes, the first element in the lowest bits', () => {

@@ -116,7 +116,7 @@ function randomTypes({name, tensors}) {
     tensors.forEach((_, i) => resolve(i));
     // Rules of docs/operators.md that are not in the operator table.
     const floats = ['float32', 'float16', 'bfloat16'];
-    if (name === 'quantizeLinear') types.scale = pick(floats);
+    if (name === 'quantizeLinear') types.scale = pick([...floats, 'float8e8m0']);
     if (name === 'dequantizeLinear') types.output = pick(floats);
     if (name === 'quantizedLinearAdd') {
         const wide = typeOf(types.a).bits === 16;
@@ -145,7 +145,7 @@ function randomProblem() {
 
 function fill({dataType, bytes, length}, role) {
     for (let i = 0; i < bytes.length; i++) bytes[i] = below(256);
-    if (!typeOf(dataType).isFloat || chance(10)) return;
+    if (!typeOf(dataType).isFloat || dataType === 'float8e8m0' || chance(10)) return;
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length), type = typeOf(dataType);
     for (let i = 0; i < length; i++) {
         if (role === 'scale') type.write(view, i, 2 ** -below(10) * (1 + below(8) / 7));
@@ -286,7 +286,8 @@ function wrongRun({row, descs, attributes}, owned) {
 const WEBNN = ['add', 'quantizeLinear', 'dequantizeLinear', 'broadcastShape', 'opSupportLimits'];
 const CALLS = [
     () => hewn.tensor(damaged(randomProblem().descs.output), pick([undefined, junk()])),
-    () => hewn.tensor({dataType: pick(['float32', 'float16', 'bfloat16', 'int64', 'int4']), shape: [2]}, junk()),
+    () => hewn.tensor({dataType: pick(['float32', 'float16', 'bfloat16', 'int64', 'int4',
+        'float8e5m2', 'float6e2m3']), shape: [2]}, junk()),
     () => {
         const tensor = hewn.tensor({dataType: 'float32', shape: [2]}, [1, 2]);
         if (isRefused(() => tensor.set(pick([junk(), [junk(), junk()]]))))

@@ -33,6 +33,20 @@ function encodeF16(value) {
     return sign | (down < up || (down === up && low % 2 === 0) ? low : low + 1);
 }
 
+// Bits of memory from the place `first` on, the lowest one first.
+function readBits(view, first, count) {
+    let value = 0;
+    for (let i = 0; i < count; i++)
+        value |= ((view.getUint8((first + i) >> 3) >> ((first + i) & 7)) & 1) << i;
+    return value;
+}
+function writeBits(view, first, count, value) {
+    for (let i = 0; i < count; i++) {
+        const byte = (first + i) >> 3, bit = 1 << ((first + i) & 7);
+        view.setUint8(byte, (view.getUint8(byte) & ~bit) | ((value >> i) & 1 ? bit : 0));
+    }
+}
+
 const word = new DataView(new ArrayBuffer(4));
 function roundBf16(value) {
     if (!Number.isFinite(value)) return value;
@@ -42,25 +56,73 @@ function roundBf16(value) {
     return word.getFloat32(0);
 }
 
+// The small floats that have a sign: the bits of the mantissa, the least number above 0, the largest
+// one, and the code of NaN, as the table of docs/operators.md has them.
+const SMALL = {
+    float8e4m3fn: [3, 2 ** -9, 448, 0x7f], float8e4m3fnuz: [3, 2 ** -10, 240, 0x80],
+    float8e5m2: [2, 2 ** -16, 57344, 0x7f], float8e5m2fnuz: [2, 2 ** -17, 57344, 0x80],
+    float6e2m3: [3, 0.125, 7.5], float6e3m2: [2, 0.0625, 28], float4e2m1: [1, 0.5, 6],
+};
+
+// {decode(code), encode(value, saturate)} of a small float.
+function smallFloat(dataType, bits) {
+    if (dataType === 'float8e8m0') {
+        return {
+            decode: code => (code === 255 ? NaN : 2 ** (code - 127)),
+            encode: value => (Number.isNaN(value) ? 255 : Math.log2(value) + 127),
+        };
+    }
+    const [mantissa, least, largest, nan] = SMALL[dataType], sign = 2 ** (bits - 1);
+    const numbers = [];  // all magnitudes: the steps double with each exponent but the first
+    for (let value = 0, step = least; value <= largest; value += step) {
+        if (numbers.length > 2 ** mantissa && numbers.length % 2 ** mantissa === 0) step *= 2;
+        numbers.push(value);
+    }
+    const last = numbers.length - 1, beyond = 2 * numbers[last] - numbers[last - 1];
+    const decode = code => {
+        const magnitude = code % sign, above = code < sign ? 1 : -1;
+        if (nan === sign && code === sign) return NaN;
+        if (magnitude <= last) return above * numbers[magnitude];
+        return dataType === 'float8e5m2' && magnitude === last + 1 ? above * Infinity : NaN;
+    };
+    const overflow = saturate => {
+        if (saturate || bits < 8) return last;
+        return dataType === 'float8e5m2' ? last + 1 : nan;
+    };
+    const encode = (value, saturate) => {
+        if (Number.isNaN(value)) return nan ?? last;
+        const magnitude = Math.abs(value);
+        let code = numbers.findLastIndex(number => number <= magnitude);
+        const above = code === last ? beyond : numbers[code + 1];
+        const down = magnitude - numbers[code], up = above - magnitude;
+        if (up < down || (up === down && code % 2)) code++;
+        if (code > last) code = overflow(saturate);
+        const isNegative = value < 0 || Object.is(value, -0), isWithoutSign = nan === sign && !code;
+        return isNegative && !isWithoutSign ? code | sign : code;
+    };
+    return {decode, encode};
+}
+
 /** A type, with functions for its elements in memory: read(view, index) and write(view, index,
- * value) of a DataView. */
+ * value) of a DataView. Small floats have decode(code) and encode(value, saturate) too. */
 export function typeOf(dataType) {
-    const bits = Number(/\d+$/.exec(dataType)[0]), signed = dataType.startsWith('int');
+    const bits = Number(/\d+/.exec(dataType)[0]), signed = dataType.startsWith('int');
     const isFloat = /^b?float/.test(dataType), bytes = bits / 8;
     const range = isFloat ? {} : {
         least: signed ? -(2 ** (bits - 1)) : 0, most: 2 ** (signed ? bits - 1 : bits) - 1,
     };
     const type = {bits, isFloat, signed, ...range};
-    if (bits < 8) {
-        const mask = (1 << bits) - 1, at = i => [(i * bits) >> 3, (i * bits) & 7];
+    if (isFloat && bits <= 8) {
+        const {decode, encode} = Object.assign(type, smallFloat(dataType, bits));
+        type.read = (view, i) => decode(readBits(view, i * bits, bits));
+        type.write = (view, i, value, saturate = true) =>
+            writeBits(view, i * bits, bits, encode(value, saturate));
+    } else if (bits < 8) {
         type.read = (view, i) => {
-            const value = (view.getUint8(at(i)[0]) >> at(i)[1]) & mask;
+            const value = readBits(view, i * bits, bits);
             return signed && value > type.most ? value - 2 ** bits : value;
         };
-        type.write = (view, i, value) => {
-            const [byte, shift] = at(i), others = view.getUint8(byte) & ~(mask << shift);
-            view.setUint8(byte, others | ((value & mask) << shift));
-        };
+        type.write = (view, i, value) => writeBits(view, i * bits, bits, value);
     } else if (dataType === 'float16') {
         type.read = (view, i) => decodeF16(view.getUint16(2 * i, true));
         type.write = (view, i, value) => view.setUint16(2 * i, encodeF16(value), true);
@@ -129,8 +191,8 @@ const PRECISION = {
 };
 
 function quantizeLinear({input, scale, zeroPoint}, type, {precision = 'float32'}) {
-    const round = PRECISION[precision];
-    return quantized(round(f32(round(f32(input)) / round(scale))), zeroPoint, type);
+    const round = PRECISION[precision], q = round(f32(round(f32(input)) / round(scale)));
+    return type.isFloat ? q : quantized(q, zeroPoint, type);
 }
 const dequantizeLinear = ({input, scale, zeroPoint}) => f32(f32(input - zeroPoint) * scale);
 
@@ -174,11 +236,12 @@ export function expected(row, descs, bytes, attributes = {}) {
         views[name] = new DataView(memory.buffer, memory.byteOffset, memory.length);
     }
     const inputs = row.tensors.filter(({role}) => role !== 'output').map(({name}) => name);
+    const zeroPoints = row.tensors.filter(({role}) => role === 'zeroPoint').map(({name}) => name);
     const shape = descs[inputs[0]].shape;
     const read = (name, index) =>
         types[name].read(views[name], offsetOf(descs[name], index));
-    const write = (name, index, value) =>
-        types[name].write(views[name], offsetOf(descs[name], index), value);
+    const write = (name, index, value, saturate) =>
+        types[name].write(views[name], offsetOf(descs[name], index), value, saturate);
     const zeroType = name => types[row.tensors[row.tensors.find(t => t.name === name).like].name];
 
     let formula = FORMULAS[row.name];
@@ -201,17 +264,19 @@ export function expected(row, descs, bytes, attributes = {}) {
     for (const index of indices(shape)) {
         const values = {};
         for (const name of inputs) {
-            values[name] = descs[name] ? read(name, index) : absent(row.name, zeroType(name));
+            const isZero = zeroPoints.includes(name) && types[name]?.isFloat;
+            values[name] = isZero ? 0
+                : descs[name] ? read(name, index) : absent(row.name, zeroType(name));
         }
-        write('output', index, formula(values, types.output, attributes));
+        write('output', index, formula(values, types.output, attributes), attributes.saturate);
     }
     for (const name of Object.keys(result)) clearTail(descs[name], types[name], views[name]);
     return result;
 }
 
 // In a sub-byte type, the bits after the last element become 0.
-function clearTail({shape, ...rest}, {bits, write}, view) {
+function clearTail({shape, ...rest}, {bits}, view) {
     if (bits >= 8 || !count(shape)) return;
-    const last = offsetOf({shape, ...rest}, shape.map(size => size - 1));
-    for (let i = last + 1; (i * bits) % 8; i++) write(view, i, 0);
+    const end = (offsetOf({shape, ...rest}, shape.map(size => size - 1)) + 1) * bits;
+    writeBits(view, end, -end & 7, 0);
 }

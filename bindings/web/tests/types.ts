@@ -14,8 +14,10 @@ export async function taken(bytes: Uint8Array): Promise<number> {
     const constants = {scale: hewn.tensor(repeated('float32', [2, 3]), Float32Array.of(1))};
     const operator: Operator<'quantizeLinear'> =
         hewn.compile('quantizeLinear', {input, scale, output},
-            {constants, variant: 'any', attributes: {precision: 'bfloat16'}});
+            {constants, variant: 'any', attributes: {precision: 'bfloat16', saturate: false}});
     operator.run({input: x, output: y});
+    const codes: TensorDesc = {dataType: 'float8e4m3fn', shape: [2, 3]};
+    hewn.compile('dequantizeLinear', {input: codes, scale, output: input}).destroy();
     const info: OperatorInfo = other.operators.add, wide = broadcast(input, [4, 2, 3]);
     const types: DataType[] = info.tensors[0]!.types;
     const sum: Operator<'add'> = add(hewn, input, wide);
@@ -35,6 +37,8 @@ export function refused(hewn: Hewn, f32: TensorDesc, error: unknown): void {
     hewn.compile('add', {a: f32, b: f32, output: f32, scale: f32});
     // @ts-expect-error: no such attribute
     hewn.compile('add', {a: f32, b: f32, output: f32}, {attributes: {precision: 'float16'}});
+    // @ts-expect-error: the attribute is no number
+    hewn.compile('quantizeLinear', {input: f32, scale: f32, output: f32}, {attributes: {saturate: 1}});
     // @ts-expect-error: no such type
     hewn.tensor({dataType: 'float', shape: [1]});
     // @ts-expect-error: descriptions have no memory to run on

@@ -27,13 +27,11 @@ enum {
     HEWN_STATUS_OK = 0,
     HEWN_STATUS_INVALID_ARGUMENT = 1,
     HEWN_STATUS_UNSUPPORTED = 2,
-    HEWN_STATUS_INVALID_BINDING =
-        3,
+    HEWN_STATUS_INVALID_BINDING = 3,
     HEWN_STATUS_NO_VARIANT = 4,
     HEWN_STATUS_OUT_OF_MEMORY = 5,
     HEWN_STATUS_KERNEL_FAILED = 6,
-    HEWN_STATUS_NO_DEVICE =
-        7,
+    HEWN_STATUS_NO_DEVICE = 7,
     HEWN_STATUS_DEVICE_FAILED = 8
 };
 typedef struct hewn_error {
@@ -57,6 +55,15 @@ enum {
     HEWN_DATA_TYPE_INT64 = 11,
     HEWN_DATA_TYPE_UINT4 = 12,
     HEWN_DATA_TYPE_INT4 = 13,
+    HEWN_DATA_TYPE_FLOAT4E2M1 = 21,
+    HEWN_DATA_TYPE_FLOAT6E3M2 = 22,
+    HEWN_DATA_TYPE_FLOAT6E2M3 = 23,
+    HEWN_DATA_TYPE_FLOAT8E8M0 = 24,
+    HEWN_DATA_TYPE_FLOAT8E5M2FNUZ = 25,
+    HEWN_DATA_TYPE_FLOAT8E5M2 = 26,
+    HEWN_DATA_TYPE_FLOAT8E4M3FNUZ = 27,
+    HEWN_DATA_TYPE_FLOAT8E4M3FN = 28,
+    HEWN_DATA_TYPE_BFLOAT16 = 29,
     HEWN_DATA_TYPE_UINT2 = 30,
     HEWN_DATA_TYPE_INT2 = 31
 };
@@ -83,6 +90,11 @@ enum {
     HEWN_PRECISION_FLOAT16 = 1,
     HEWN_PRECISION_BFLOAT16 = 2
 };
+typedef int32_t hewn_saturate;
+enum {
+    HEWN_SATURATE_ON = 0,
+    HEWN_SATURATE_OFF = 1
+};
 typedef struct hewn_quantize_linear_desc {
     uint32_t struct_size;
     const hewn_tensor_desc *input_tensor;
@@ -90,7 +102,7 @@ typedef struct hewn_quantize_linear_desc {
     const hewn_tensor_desc *zero_point_tensor;
     const hewn_tensor_desc *output_tensor;
     hewn_precision precision;
-    uint32_t reserved;
+    hewn_saturate saturate;
 } hewn_quantize_linear_desc;
 typedef struct hewn_dequantize_linear_desc {
     uint32_t struct_size;
@@ -137,6 +149,15 @@ typedef struct hewn_quantized_linear_mul_desc {
     const hewn_tensor_desc *output_zero_point_tensor;
     const hewn_tensor_desc *output_tensor;
 } hewn_quantized_linear_mul_desc;
+typedef struct hewn_requantize_desc {
+    uint32_t struct_size;
+    const hewn_tensor_desc *input_tensor;
+    const hewn_tensor_desc *input_scale_tensor;
+    const hewn_tensor_desc *input_zero_point_tensor;
+    const hewn_tensor_desc *output_scale_tensor;
+    const hewn_tensor_desc *output_zero_point_tensor;
+    const hewn_tensor_desc *output_tensor;
+} hewn_requantize_desc;
 typedef struct hewn_dynamic_quantize_linear_desc {
     uint32_t struct_size;
     const hewn_tensor_desc *input_tensor;
@@ -153,7 +174,8 @@ enum {
     HEWN_OPERATOR_QUANTIZED_LINEAR_MUL = 5,
     HEWN_OPERATOR_DYNAMIC_QUANTIZE_LINEAR = 6,
     HEWN_OPERATOR_QUANTIZE = 7,
-    HEWN_OPERATOR_DEQUANTIZE = 8
+    HEWN_OPERATOR_DEQUANTIZE = 8,
+    HEWN_OPERATOR_REQUANTIZE = 9
 };
 typedef struct hewn_operator_desc {
     uint32_t struct_size;
@@ -178,8 +200,7 @@ enum {
     HEWN_FEATURE_LEVEL_6_2 = 0x6200,
     HEWN_FEATURE_LEVEL_6_3 = 0x6300,
     HEWN_FEATURE_LEVEL_6_4 = 0x6400,
-    HEWN_FEATURE_LEVEL_HEWN =
-        0x10000
+    HEWN_FEATURE_LEVEL_HEWN = 0x10000
 };
 typedef struct hewn_device hewn_device;
 typedef void *(HEWN_CALL *hewn_allocate_fn)(void *context, size_t bytes, size_t alignment);
@@ -248,8 +269,7 @@ HEWN_API hewn_status HEWN_CALL hewn_open_device(hewn_device_kind kind, uint32_t 
 HEWN_API hewn_device_kind HEWN_CALL hewn_kind_of_device(const hewn_device *device);
 HEWN_API hewn_status HEWN_CALL hewn_allocate(hewn_device *device, uint64_t bytes, void **memory,
                                              hewn_error *error);
-HEWN_API void HEWN_CALL hewn_deallocate(
-    hewn_device *device, void *memory);
+HEWN_API void HEWN_CALL hewn_deallocate(hewn_device *device, void *memory);
 HEWN_API hewn_status HEWN_CALL hewn_write(hewn_device *device, void *memory, uint64_t offset,
                                           const void *from, uint64_t bytes, hewn_error *error);
 HEWN_API hewn_status HEWN_CALL hewn_read(hewn_device *device, void *memory, uint64_t offset,
@@ -264,10 +284,8 @@ typedef struct hewn_compile_options {
     hewn_feature_level feature_level;
     const char *variant;
     int32_t max_threads;
-    hewn_parallel_for_fn
-        parallel_for;
-    void
-        *parallel_for_context;
+    hewn_parallel_for_fn parallel_for;
+    void *parallel_for_context;
     const hewn_buffer_binding *constants;
     uint32_t constant_count;
 } hewn_compile_options;
@@ -319,8 +337,7 @@ typedef struct hewn_operator_info {
     uint32_t tensor_count;
     int32_t in_place;
     int32_t unsigned_as_signed;
-    uint32_t
-        min_dimension_count;
+    uint32_t min_dimension_count;
     uint32_t max_dimension_count;
 } hewn_operator_info;
 typedef int32_t hewn_tensor_role;
@@ -338,8 +355,7 @@ typedef struct hewn_operator_tensor_info {
     int32_t one_element;
     int32_t in_signature;
     int32_t like;
-    hewn_data_type
-        like_integers;
+    hewn_data_type like_integers;
     uint32_t types;
 } hewn_operator_tensor_info;
 HEWN_API uint32_t HEWN_CALL hewn_operator_count(void);
@@ -362,7 +378,7 @@ typedef struct hewn_target_info {
     uint32_t struct_size;
     const char *name;
     const char *halide_target;
-    int32_t rank;
+    int32_t priority;
     int32_t supported;
     const char *missing;
     hewn_device_kind device;
