@@ -152,20 +152,38 @@ public:
     }
 };
 
-// The number of a code times a scale on a GPU. product_flushing is only for finite numbers.
+// The bits of RN(d * scale) of two magnitudes, given as bits, that are finite and not 0, by
+// integers: for devices that flush subnormals. d is the number of a small float, so it has at most
+// 4 significant bits.
+Expr product_of_code(const Expr &d, const Expr &scale) {
+    using namespace hewn::gpu;
+    const Parts dp = parts_of(d, false), sp = parts_of(scale, true);
+    // d is mantissa / 2^20 times 2^(exponent - 130), and the product has at most 28 bits.
+    const Expr product = (dp.mantissa() >> 20) * sp.mantissa();
+    const Expr exponent = dp.exponent + sp.exponent - 280;  // of the product's last bit
+    const Expr bits = i32(27) + select(product >> 27 != 0, i32(1), i32(0));
+    // The last place of the result: 24 bits are kept, or as many as lie above 2^-150.
+    const Expr shift = max(bits - 24, i32(-149) - exponent);
+    const Expr rounded =
+        shifted_down(product, as_u32(clamp(shift, i32(0), i32(31))), Internal::const_false());
+    const Expr field = max(bits + exponent + 126, i32(1));  // that of the result, if it is normal
+    return min(rounded + as_u32((field - 1) * (1 << 23)), hewn::gpu::u32(kInfinity));
+}
+
+// The number of a code times a scale on a GPU.
 Expr dequantized_code(const hewn::gpu::Numerics &numerics, const Expr &code, const Expr &scale_bits,
                       const Expr &format, const Type &out) {
     using namespace hewn::gpu;
+    const auto u32 = hewn::gpu::u32;
     const Expr d = hewn::decoded_bits(code, hewn::Format(format), hewn::kept),
                scale = numerics.to_f32(scale_bits, out);
     if (!numerics.flushes) return numerics.from_f32(as_f32(d) * as_f32(scale), out);
-    const Expr magnitude = d & kMagnitude, scale_magnitude = scale & kMagnitude;
-    const Expr not_a_number =
-        magnitude > kInfinity || scale_magnitude == 0 || scale_magnitude > kInfinity;
-    const Expr special = select(not_a_number, hewn::gpu::u32(0x7fc00000),
-                                hewn::gpu::u32(kInfinity) | ((d ^ scale) & hewn::gpu::u32(kSign)));
-    const Expr product = product_flushing(as_f32(d), scale, out == Float(32));
-    return numerics.from_f32(as_f32(select(magnitude >= kInfinity, special, product)), out);
+    const Expr a = d & kMagnitude, b = scale & kMagnitude;
+    const Expr infinite = a >= kInfinity || b >= kInfinity, zero = a == 0 || b == 0;
+    const Expr not_a_number = a > kInfinity || b > kInfinity || (infinite && zero);
+    const Expr magnitude = select(not_a_number, u32(0x7fc00000), infinite, u32(kInfinity), zero,
+                                  u32(0), product_of_code(a, b));
+    return numerics.from_f32(as_f32(magnitude | ((d ^ scale) & u32(kSign))), out);
 }
 
 template<hewn::gpu::Form kForm>
