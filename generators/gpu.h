@@ -160,6 +160,9 @@ public:
     // An operator hides this by `true` if its scales do not vary.
     static constexpr bool has_one_scale = false;
 
+    // An operator hides this if its kernels take further scalars.
+    void add_numbers() {}
+
     void configure() {
         operands_ = static_cast<Derived &>(*this).operands();
         output_type_ = operands_.back().type;
@@ -172,6 +175,7 @@ public:
             inputs_.push_back(this->template add_input<Buffer<>>(
                 name_of(operand.name, operand.type, by_words), held_in(operand.type, by_words), 1));
         }
+        static_cast<Derived &>(*this).add_numbers();
         if (dense()) {
             steps_ = this->template add_input<int32_t>("steps");
         } else {

@@ -1,6 +1,7 @@
 // The pass kernels of GPUs (lists/pass_kernels.py): conversions of tensors that the operators'
-// kernels do not take as they are. Those between f16, bf16, i32 and f32, and the quotients, are for
-// any layout. Sub-byte elements are converted in the order of their memory.
+// kernels do not take as they are, quotients and bounds. Those between f16, bf16, i32 and f32, the
+// quotients and the bounds are for any layout. Sub-byte elements are converted in the order of
+// their memory.
 #include "gpu.h"
 
 namespace {
@@ -75,6 +76,50 @@ public:
 };
 using QuotientF16 = Quotient<rounded_to_f16>;
 using QuotientBf16 = Quotient<rounded_to_bf16>;
+
+// ---- The bounds of QUANTIZED_LINEAR_ADD's activations ----
+
+// Clamps integers to the quantized bounds. `low` and `high` are the bounds before that, as bits of
+// f32; infinity is no upper bound.
+template<hewn::gpu::Form kForm, halide_type_code_t kCode, int kBits>
+class Clamped : public hewn::gpu::Kernel<Clamped<kForm, kCode, kBits>> {
+public:
+    static constexpr hewn::gpu::Form form = kForm;
+    static constexpr bool has_one_scale = true;
+
+    std::vector<hewn::gpu::Operand> operands() {
+        return {{"input", type(), true},
+                {"scale", Float(32), false},
+                {"zero_point", type(), false},
+                {"output", type(), true}};
+    }
+    void add_numbers() {
+        low_ = this->template add_input<uint32_t>("low");
+        high_ = this->template add_input<uint32_t>("high");
+    }
+    Expr value(const std::vector<Expr> &v) {
+        const auto quantized = [&](const Expr &bound) {
+            return this->numerics().quantize(bound, v[1], v[2], Float(32), Float(32), type());
+        };
+        const Expr high = *high_;
+        return min(max(v[0], quantized(*low_)),
+                   select(high == hewn::gpu::kInfinity, type().max(), quantized(high)));
+    }
+
+private:
+    GeneratorInput<uint32_t> *low_ = nullptr, *high_ = nullptr;
+
+    static Type type() { return Type(kCode, kBits, 1); }
+};
+constexpr auto kDense = hewn::gpu::Form::Dense, kStrided = hewn::gpu::Form::Strided;
+using ClampedI8Dense = Clamped<kDense, halide_type_int, 8>;
+using ClampedU8Dense = Clamped<kDense, halide_type_uint, 8>;
+using ClampedI16Dense = Clamped<kDense, halide_type_int, 16>;
+using ClampedU16Dense = Clamped<kDense, halide_type_uint, 16>;
+using ClampedI8Strided = Clamped<kStrided, halide_type_int, 8>;
+using ClampedU8Strided = Clamped<kStrided, halide_type_uint, 8>;
+using ClampedI16Strided = Clamped<kStrided, halide_type_int, 16>;
+using ClampedU16Strided = Clamped<kStrided, halide_type_uint, 16>;
 
 // ---- Elements of 6, 4 and 2 bits to bytes and back ----
 
@@ -188,5 +233,13 @@ HALIDE_REGISTER_GENERATOR(WidenF8e8m0, pass_widen_f8e8m0)
 HALIDE_REGISTER_GENERATOR(ConvertedI32, pass_converted_i32)
 HALIDE_REGISTER_GENERATOR(QuotientF16, pass_quotient_f16)
 HALIDE_REGISTER_GENERATOR(QuotientBf16, pass_quotient_bf16)
+HALIDE_REGISTER_GENERATOR(ClampedI8Dense, pass_clamped_i8_dense)
+HALIDE_REGISTER_GENERATOR(ClampedU8Dense, pass_clamped_u8_dense)
+HALIDE_REGISTER_GENERATOR(ClampedI16Dense, pass_clamped_i16_dense)
+HALIDE_REGISTER_GENERATOR(ClampedU16Dense, pass_clamped_u16_dense)
+HALIDE_REGISTER_GENERATOR(ClampedI8Strided, pass_clamped_i8_strided)
+HALIDE_REGISTER_GENERATOR(ClampedU8Strided, pass_clamped_u8_strided)
+HALIDE_REGISTER_GENERATOR(ClampedI16Strided, pass_clamped_i16_strided)
+HALIDE_REGISTER_GENERATOR(ClampedU16Strided, pass_clamped_u16_strided)
 HALIDE_REGISTER_GENERATOR(Unpack, pass_unpack)
 HALIDE_REGISTER_GENERATOR(Pack, pass_pack)

@@ -67,14 +67,15 @@ inline Expr bf16_to_f32(const Expr &bits) {
     return reinterpret<float>(cast<uint32_t>(bits) << 16);
 }
 
-// The bits of bf16(e), nearest even. e is an f32 that is not NaN or is a sum of two bf16.
+// The bits of bf16(e), nearest even. e is an f32 that is not NaN, or that was computed from bf16
+// and from numbers that are not NaN.
 inline Expr f32_to_bf16(const Expr &e, const Target &target) {
     require_type("f32_to_bf16", Float(32), e.type());
     const Expr bits = reinterpret<uint32_t>(e);
     const Expr upper = cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
     // The lower half of a NaN could carry into the upper half and leave something that is no NaN.
-    // On x86 and ARM the lower half is 0 where a sum of two bf16 is NaN
-    // (docs/lab/numerics.md#bf16).
+    // On x86 and ARM the lower half is 0, as it is in a NaN of bf16 and in the NaN that an
+    // operation makes of numbers (docs/lab/numerics.md#bf16).
     if (!wasm::is_target(target)) return upper;
     return select(strict_float(e != e), cast<uint16_t>(0x7fc0), upper);
 }

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "../runtime/base/kernel_contract.h"
 #include "opaque.h"
 #include "signature.h"
 
@@ -362,6 +363,39 @@ inline Expr product_flushing(const Expr &difference, const Expr &scale, bool sca
     return select(not_a_number, u32(0x7fc00000), scaled | ((product ^ scale) & u32(kSign)));
 }
 
+// The bits of RN(a * b) of magnitudes that are given as bits. A product that is rounded to a
+// subnormal must be rounded once, so the product of the significands, which has 47 or 48 bits, is
+// computed exactly, by halves of 12 bits.
+inline Expr magnitude_of_product(const Expr &a, const Expr &b) {
+    const Parts ap = parts_of(a, true), bp = parts_of(b, true);
+    const Expr am = ap.mantissa(), bm = bp.mantissa();
+    const Expr a_high = am >> 12, a_low = am & 0xfff, b_high = bm >> 12, b_low = bm & 0xfff;
+    const Expr middle = a_high * b_low + a_low * b_high;
+    const Expr low = a_low * b_low + ((middle & 0xfff) << 12);
+    const Expr high = a_high * b_high + (middle >> 12) + (low >> 24);
+    // The product is product * 2^17, and bits after these, of which `beyond` tells.
+    const Expr product = (high << 7) | ((low >> 17) & 0x7f), beyond = (low & 0x1ffff) != 0;
+    const Expr large = cast<uint32_t>(product >> 30);  // whether the product has 48 bits
+    const Expr exponent = ap.exponent + bp.exponent - 127 + int32(large);
+    const Expr drop = int32(large) + 6 + max(i32(1) - exponent, i32(0));
+    const Expr kept = shifted_down(product, as_u32(min(drop, i32(31))), beyond);
+    // A carry out of the rounding goes into the exponent. For a subnormal the exponent counts as 1,
+    // and its bits lack the hidden one.
+    const Expr finite = select(drop > 31, u32(0), kept + as_u32(max(exponent - 1, i32(0)) << 23));
+    const Expr not_a_number =
+        a > kInfinity || b > kInfinity || (a == kInfinity && b == 0) || (b == kInfinity && a == 0);
+    const Expr infinite = a == kInfinity || b == kInfinity || exponent >= 255;
+    return select(not_a_number, u32(0x7fc00000), a == 0 || b == 0, u32(0), infinite, u32(kInfinity),
+                  finite);
+}
+
+// Bits of an f32 as integers in the order of the numbers; -0 and +0 are equal. For numbers that are
+// not NaN.
+inline Expr ordered(const Expr &bits) {
+    const Expr magnitude = as_i32(bits & kMagnitude);
+    return select((bits & u32(kSign)) != 0, -magnitude, magnitude);
+}
+
 // ---- The operators, from and to bits ----
 
 // The operators' arithmetic on a target.
@@ -416,9 +450,30 @@ struct Numerics {
     Expr add(const Expr &a, const Expr &b, const Type &type) const {
         const Expr a32 = to_f32(a, type), b32 = to_f32(b, type);
         // Sums of f16 need no care: none is a subnormal f32.
-        const bool may_flush = flushes && type != Float(16);
-        return from_f32(may_flush ? as_f32(add_flushing(a32, b32)) : as_f32(a32) + as_f32(b32),
+        return from_f32(type == Float(16) ? as_f32(a32) + as_f32(b32) : as_f32(sum(a32, b32)),
                         type);
+    }
+    // x after an activation, both in the bits of `type`. The pieces are bits of f32.
+    Expr activate(const Expr &x, const Pieces<Expr, Expr> &p, const Type &type) const {
+        const Expr x32 = to_f32(x, type), key = ordered(x32);
+        const Expr moved = sum(product(x32, p.slope), p.offset), moved_key = ordered(moved);
+        // The order of NaN's bits means nothing.
+        const Expr number = (x32 & kMagnitude) <= kInfinity,
+                   moved_number = (moved & kMagnitude) <= kInfinity;
+        const Expr bounded =
+            select(!moved_number, moved,
+                   moved_key<ordered(p.low), p.low, moved_key> ordered(p.high), p.high, moved);
+        const Expr result =
+            select(number && key < ordered(p.below), bounded, number && key > ordered(p.above),
+                   sum(x32, p.shift ^ u32(kSign)), bounded & p.elsewhere);
+        return from_f32(as_f32(result), type);
+    }
+    // x / (1 + |x|).
+    Expr softsign(const Expr &x, const Type &type) const {
+        const Expr x32 = to_f32(x, type);
+        // A subnormal that is flushed does not change the sum.
+        const Expr divisor = as_u32(as_f32(x32 & kMagnitude) + 1.0f);
+        return from_f32(as_f32(quotient(x32, divisor)), type);
     }
     Expr quantize(const Expr &x, const Expr &scale, const Expr &zero_point, const Type &in,
                   const Type &scale_type, const Type &out) const {
@@ -452,6 +507,17 @@ struct Numerics {
     }
 
 private:
+    // RN(a + b) and RN(a * b) of f32's bits.
+    Expr sum(const Expr &a, const Expr &b) const {
+        return flushes ? add_flushing(a, b) : as_u32(as_f32(a) + as_f32(b));
+    }
+    // The sign of b is applied after the product, so that the product and a sum after it cannot be
+    // contracted.
+    Expr product(const Expr &a, const Expr &b) const {
+        if (flushes)
+            return magnitude_of_product(a & kMagnitude, b & kMagnitude) | ((a ^ b) & u32(kSign));
+        return as_u32(as_f32(a) * as_f32(b & kMagnitude)) ^ (b & u32(kSign));
+    }
     // x / scale, to be quantized to `type`. Reciprocals are proved to decide ties right only for 8
     // bits.
     Expr quotient_ieee(const Expr &x, const Expr &scale, const Type &type) const {

@@ -52,7 +52,8 @@ def check_operators() -> None:
             tensor.must_be("a data type", [*filter(None, [tensor.integers]), *tensor.besides.split()], types)
             tensor.must_be("a feature level", filter(None, [tensor.optional]), FEATURE_LEVELS)
         for attribute in operator.attributes:
-            attribute.must_be("a feature level", [attribute.since], FEATURE_LEVELS)
+            levels = filter(None, [attribute.since, *attribute.newer.values()])
+            attribute.must_be("a feature level", levels, FEATURE_LEVELS)
         newer = len(FEATURE_LEVELS)
         for level in operator.levels:
             level.must_be("a feature level", [level.name], FEATURE_LEVELS)

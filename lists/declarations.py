@@ -214,15 +214,47 @@ class Tensor(Declaration):
 
 @dataclass(eq=False)
 class Attribute(Declaration):
-    """A choice in the operator's description: a number of 4 bytes after the tensors.
+    """4 bytes after the tensors in the operator's description: a choice, or a parameter.
 
-    since: the feature level from which on it exists. Lower levels have only the first value, 0.
-    values: {word: (name, ONNX's number)}. The number of a value in hewn is its place, from 0 on.
-        ONNX's attribute has the same name as hewn's."""
+    A choice has values, and is an int32:
+        since: the feature level from which on it exists. Lower levels have only the first value, 0.
+        values: {word: (name, ONNX's number)}. The number of a value in hewn is its place, from 0
+            on. ONNX's attribute has the same name as hewn's; the numbers are None if ONNX has no
+            such attribute.
+        newer: {word: the feature level from which on the value exists}, if that is above `since`.
+        refused: {word: name}. These values have the numbers after those of `values`. hewn_compile
+            refuses them, because of `why`.
+        type: the name of the choice's type, if it is not the attribute's own.
+
+    A parameter is an f32. Only the values in `of`, of the choice before it, have it; with others it
+    must be 0."""
 
     name: str
-    since: str
-    values: Mapping[str, tuple[str, int]]
+    since: str = ""
+    values: Mapping[str, tuple[str, int | None]] = field(default_factory=dict)
+    newer: Mapping[str, str] = field(default_factory=dict)
+    refused: Mapping[str, str] = field(default_factory=dict)
+    why: str = ""
+    type: str = ""
+    of: Sequence[str] = ()
+
+    def check(self) -> None:
+        if bool(self.values) == bool(self.of):
+            self.fail("it needs either values of its own or values that have it")
+        self.must_be("one of its values", self.newer, self.values)
+
+    @property
+    def is_parameter(self) -> bool:
+        return not self.values
+
+    @property
+    def is_of_onnx(self) -> bool:
+        """Whether ONNX has the attribute, too."""
+        return any(number is not None for _, number in self.values.values())
+
+    def level_of(self, value: str) -> str:
+        """The feature level from which on a value exists; "" for the default, which always does."""
+        return "" if value == next(iter(self.values)) else self.newer.get(value, self.since)
 
 
 @dataclass(eq=False)
@@ -257,6 +289,7 @@ class Reached(Declaration):
     layouts_of_only_form: the layouts for a variant that has no other form.
     least, most: the fewest and the most elements; most = 0 means no limit.
     scales: the kind of scales that makes the operator call the form (tools/tune/runner.cpp).
+    activation: the activation that makes it do so.
     ordinary: the tuner checks the form only with ordinary numbers, because the operator leaves NaN,
         infinity and huge quotients to the form `divide`.
     in_rows: the tuner's checks vary the number of rows and not their length, which the form needs."""
@@ -266,6 +299,7 @@ class Reached(Declaration):
     least: int = 0
     most: int = 0
     scales: Literal[""] | Scales = ""
+    activation: str = ""
     ordinary: bool = False
     in_rows: bool = False
 
@@ -359,6 +393,14 @@ class Operator(Declaration):
         self.form = by_name(self.forms)
         by_name(self.levels)
         by_name(self.attributes)
+        choice: Attribute | None = None
+        for attribute in self.attributes:
+            if not attribute.is_parameter:
+                choice = attribute
+            elif not choice:
+                attribute.fail("no choice stands before it")
+            else:
+                attribute.must_be(f"a value of {choice.name}", attribute.of, choice.values)
         if bool(self.kernels) == bool(self.forms):
             self.fail("it needs either forms or another operator's kernels")
         self.must_be("a tensor of it", self.signature, self.tensor)

@@ -143,15 +143,30 @@ def tensor_macro(operator: Operator, tensor: Tensor) -> str:
 
 
 def attributes_inc() -> str:
-    """HEWN_ATTRIBUTE(operator, number, attribute, level, values). Each of the values, from 0 on, is a
-    HEWN_VALUE(word, name, ONNX's number)."""
+    """HEWN_ATTRIBUTE(operator, number, attribute, type, of, "why", computed, values). `type` is int32_t
+    for a choice and float for a parameter. `of` is a set of bits: the values of the choice before it
+    that have a parameter. Each of the values, from 0 on, is a HEWN_VALUE(word, name, ONNX's number,
+    level); the number is -1 if ONNX does not have it. hewn computes the first `computed` of them."""
     lines = []
     for operator in OPERATORS:
+        choice: Sequence[str] = ()
         for attribute in operator.attributes:
+            choice = choice if attribute.is_parameter else list(attribute.values)
             values = "".join(
-                f" HEWN_VALUE({word}, {name}, {number})" for word, (name, number) in attribute.values.items()
+                f" HEWN_VALUE({word}, {name}, {-1 if number is None else number}, "
+                f"{level_number(attribute.level_of(word))})"
+                for word, (name, number) in attribute.values.items()
             )
-            words = [operator.name, str(operator.number), attribute.name, level_number(attribute.since)]
+            values += "".join(f" HEWN_VALUE({word}, {name}, -1, 0)" for word, name in attribute.refused.items())
+            words = [
+                operator.name,
+                str(operator.number),
+                attribute.name,
+                "float" if attribute.is_parameter else "int32_t",
+                " | ".join(f"1u << {choice.index(value)}" for value in attribute.of) or "0",
+                f'"{attribute.why}"',
+                str(len(attribute.values)),
+            ]
             lines.append(f"HEWN_ATTRIBUTE({', '.join(words)},{values})")
     return x_macros("HEWN_ATTRIBUTE HEWN_VALUE", lines)
 
@@ -212,7 +227,18 @@ def operators_json() -> str:
             }
             for tensor in operator.tensors
         ]
-        attributes = [{"name": a.name, "from": a.since, "values": list(a.values)} for a in operator.attributes]
+        attributes = [
+            {
+                "name": a.name,
+                "from": a.since,
+                "values": list(a.values),
+                "onnx": a.is_of_onnx,
+                "newer": a.newer,
+                "refused": list(a.refused),
+                "of": list(a.of),
+            }
+            for a in operator.attributes
+        ]
         levels = [
             {
                 "level": level.name,

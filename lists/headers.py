@@ -55,7 +55,7 @@ def operators_hpp() -> str:
     for operator in OPERATORS:
         members = "".join(map(tensor_member, operator.tensors)) + "".join(map(attribute_member, operator.attributes))
         tensors = [f"detail::pointer(desc.{snake_case(tensor.name)})" for tensor in operator.tensors]
-        attributes = [f"static_cast<int32_t>(desc.{attribute.name})" for attribute in operator.attributes]
+        attributes = [f"detail::word(desc.{attribute.name})" for attribute in operator.attributes]
         text += DESCRIPTION.format(
             name=operator.name,
             comment=comment(f"{operator.directml_name}: {operator.formula}."),
@@ -63,7 +63,7 @@ def operators_hpp() -> str:
             camel=camel_case(operator.name),
             members=members,
             tensors=",\n                    ".join(tensors),
-            attributes=f", {{{', '.join(attributes)}}}" if attributes else "",
+            attributes=", {" + ",\n                    ".join(attributes) + "}" if attributes else "",
         )
     return text
 
@@ -78,9 +78,13 @@ def tensor_member(tensor: Tensor) -> str:
 
 
 def attribute_member(attribute: Attribute) -> str:
-    kind = camel_case(attribute.name)
-    default = next(iter(attribute.values.values()))[0]
-    return f"    {kind} {attribute.name} = {kind}::{default};  // ONNX's attribute\n"
+    if attribute.is_parameter:
+        names = [name.upper() for name in attribute.of]
+        return f"    float {attribute.name} = 0;  // of {' '.join(names)}\n"
+    kind = camel_case(attribute.type or attribute.name)
+    default, _ = next(iter(attribute.values.values()))
+    comment = "  // ONNX's attribute" if attribute.is_of_onnx else ""
+    return f"    {kind} {attribute.name} = {kind}::{default};{comment}\n"
 
 
 def main() -> None:

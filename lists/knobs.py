@@ -127,12 +127,12 @@ CONSTRAINTS = [
     Constraint("", "unrolled == 0 or (vector > 1 and tail != 'narrowed')", "A step has only one vector."),
     Constraint("", "order == 'functions' or (vector > 1 and tail == 'narrowed')", "A step has only one batch."),
     Constraint(
-        "^add_.*__general$",
+        "^(add|add1)_.*__(general|clamped|pieces|softsign)$",
         "tail != 'shifted'",
         "It computes elements twice, and the sum may stand in place of an input.",
     ),
     Constraint(
-        "^(add|dequantize_linear|quantized_linear_mul)_.*__general$|__divide$",
+        "^(add|add1|dequantize_linear|quantized_linear_mul)_.*__general$|__(divide|clamped|pieces|softsign)$",
         "tail != 'narrowed'",
         "The form does not narrow int32 to 8 bits.",
     ),

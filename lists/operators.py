@@ -73,6 +73,76 @@ OPERATORS = [
             Form("strided", gpu=True),
         ],
     ),
+    # ADD with an activation of the sum. Without one it runs the kernels of ADD.
+    Operator(
+        "add1",
+        number=10,
+        command="add1",
+        onnx="",
+        formula="activation(A + B)",
+        in_place=True,
+        tensors=[
+            Tensor("ATensor", "data"),
+            Tensor("BTensor", "data", like="ATensor"),
+            Tensor("OutputTensor", "output", like="ATensor"),
+        ],
+        attributes=[
+            Attribute(
+                "activation",
+                since="2.0",
+                values={
+                    "identity": ("IDENTITY", None),
+                    "linear": ("LINEAR", None),
+                    "relu": ("RELU", None),
+                    "leaky_relu": ("LEAKY_RELU", None),
+                    "thresholded_relu": ("THRESHOLDED_RELU", None),
+                    "hard_sigmoid": ("HARD_SIGMOID", None),
+                    "softsign": ("SOFTSIGN", None),
+                    "shrink": ("SHRINK", None),
+                    "clip": ("CLIP", None),
+                },
+                newer={"clip": "hewn"},  # DirectML does not fuse it
+                refused={
+                    "sigmoid": "SIGMOID",
+                    "tanh": "TANH",
+                    "scaled_tanh": "SCALED_TANH",
+                    "elu": "ELU",
+                    "scaled_elu": "SCALED_ELU",
+                    "celu": "CELU",
+                    "softplus": "SOFTPLUS",
+                    "parametric_softplus": "PARAMETRIC_SOFTPLUS",
+                    "gelu": "GELU",
+                },
+                why="no standard says how exp, tanh, log and erf are rounded",
+            ),
+            Attribute("alpha", of=["linear", "leaky_relu", "thresholded_relu", "hard_sigmoid"]),
+            Attribute("beta", of=["linear", "hard_sigmoid"]),
+            Attribute("bias", of=["shrink"]),
+            Attribute("threshold", of=["shrink"]),
+            Attribute("min", of=["clip"]),
+            Attribute("max", of=["clip"]),
+        ],
+        signature=["ATensor"],
+        levels=[
+            Level("hewn", (1, 8), {"ATensor": "f32 f16 bf16"}),
+            Level("3.0", (1, 8), {"ATensor": "f32 f16"}),
+            Level("2.0", (4, 5), {"ATensor": "f32 f16"}),
+        ],
+        forms=[
+            Form("general", "11 10 01", of="add"),
+            Form("clamped", "11 10 01", reached=Reached(activation="relu")),
+            Form("pieces", "11 10 01", reached=Reached(activation="leaky_relu")),
+            Form("softsign", "11 10 01", reached=Reached(activation="softsign")),
+            Form("dense", "11", of="add", gpu=True),
+            Form("runs", "10", needs="cuda", of="add", gpu=True),
+            Form("strided", of="add", gpu=True),
+            Form("pieces_dense", "11", gpu=True),
+            Form("pieces_runs", "10", needs="cuda", gpu=True),
+            Form("pieces_strided", gpu=True),
+            # It is rare, so that one form is enough for it.
+            Form("softsign_strided", gpu=True),
+        ],
+    ),
     Operator(
         "quantize_linear",
         number=2,
@@ -240,6 +310,20 @@ OPERATORS = [
         onnx="com.microsoft.QLinearAdd",
         formula="A + B of quantized tensors, quantized; ties to even",
         one_width=True,
+        # LiteRT's fused activation: bounds of the result.
+        attributes=[
+            Attribute(
+                "activation",
+                since="hewn",
+                type="quantized_activation",
+                values={
+                    "none": ("NONE", None),
+                    "relu": ("RELU", None),
+                    "relu6": ("RELU6", None),
+                    "relu_n1_to_1": ("RELU_N1_TO_1", None),
+                },
+            ),
+        ],
         tensors=[
             Tensor("ATensor", "data"),
             Tensor("AScaleTensor", "scale", one=True),

@@ -1,4 +1,4 @@
-"""The list of pass kernels: kernels of passes on a GPU that belong to no operator. They convert
+"""The list of pass kernels: kernels of passes on a GPU that belong to no operator. Most convert
 tensors that the operators' kernels do not take as they are. Each is made by the generator
 pass_<name>, for the lowest chosen target of each kind of GPU.
 
@@ -16,6 +16,9 @@ BELOW_8_BITS = ["quantize_linear=6.3", "dequantize_linear=6.3"]
 # For QUANTIZE_LINEAR's attribute `precision`: rounded quotients, which its kernel then quantizes.
 PRECISION = ["quantize_linear=hewn"]
 
+# For QUANTIZED_LINEAR_ADD's activations: they clamp the result.
+ACTIVATION = ["quantized_linear_add=hewn"]
+
 PASS_KERNELS = [
     PassKernel("widen_dense", F16, layouts="1"),
     PassKernel("narrow_dense", F16, layouts="1"),
@@ -31,4 +34,6 @@ PASS_KERNELS = [
     PassKernel("converted_i32", PRECISION),
     PassKernel("quotient_f16", PRECISION),
     PassKernel("quotient_bf16", PRECISION),
+    *(PassKernel(f"clamped_{word}_dense", ACTIVATION, layouts="1") for word in ("i8", "u8", "i16", "u16")),
+    *(PassKernel(f"clamped_{word}_strided", ACTIVATION) for word in ("i8", "u8", "i16", "u16")),
 ]

@@ -35,6 +35,8 @@ public:
     InputMemory around_middle() const { return InputMemory(first_, attributes_, true); }
 
     int32_t attribute(size_t i) const { return i < attributes_.size() ? attributes_[i] : 0; }
+    // An attribute that is a parameter: a float.
+    float parameter(size_t i) const { return reference::from_bits(uint32_t(attribute(i))); }
 
     template<class T>
     Elements<T> of(size_t input) const {
@@ -73,6 +75,24 @@ struct Formula<HEWN_OPERATOR_ADD> {
             } else {
                 throw std::logic_error("ADD has no sub-byte types and no small floats");
             }
+        });
+    }
+};
+
+template<>
+struct Formula<HEWN_OPERATOR_ADD1> {
+    template<class F>
+    static void with(const DataTypes &types, const InputMemory &memory, F &&f) {
+        const auto activation = reference::Activation(memory.attribute(0));
+        const reference::ActivationParameters parameters = {
+            memory.parameter(1), memory.parameter(2), memory.parameter(3),
+            memory.parameter(4), memory.parameter(5), memory.parameter(6)};
+        with_type<float, f16, bf16>(types.at(2), [&](auto tag) {
+            using T = decltype(tag);
+            const Elements<T> a = memory.of<T>(0), b = memory.of<T>(1);
+            f([=](const int64_t *at) {
+                return reference::add1(a[at[0]], b[at[1]], activation, parameters);
+            });
         });
     }
 };
@@ -166,10 +186,12 @@ private:
                     const float a_scale = memory.of<float>(1)[0], b_scale = memory.of<float>(4)[0],
                                 scale = memory.of<float>(6)[0];
                     const Y zero_point = memory.zero_point<Y>(7)[0];
+                    const int activation = memory.attribute(0);
                     f([=](const int64_t *at) {
-                        return reference::quantized_linear_add(a[at[0]], a_scale, a_zero_point,
-                                                               b[at[3]], b_scale, b_zero_point,
-                                                               scale, zero_point);
+                        const Y sum = reference::quantized_linear_add(
+                            a[at[0]], a_scale, a_zero_point, b[at[3]], b_scale, b_zero_point, scale,
+                            zero_point);
+                        return reference::quantized_activation(sum, activation, scale, zero_point);
                     });
                 });
             });

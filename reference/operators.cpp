@@ -36,6 +36,13 @@ DataTypes types_in(uint32_t mask) {
 OperatorFacts at_newest(OperatorFacts facts, const std::vector<Level> &levels) {
     for (size_t t = 0; t < facts.tensors.size(); t++)
         facts.tensors[t].newest = types_in(levels.front().types.at(t));
+#define HEWN_VALUE(word, ...) #word,
+#define HEWN_ATTRIBUTE(op, number, attribute, c_type, of, why, computed, values) \
+    if (facts.type == number) { \
+        facts.attributes.push_back({#attribute, {values}, of}); \
+        facts.attributes.back().words.resize(computed); \
+    }
+#include "attributes.inc"
     return facts;
 }
 
@@ -55,7 +62,8 @@ std::vector<OperatorFacts> read() {
                one_width, \
                types_in(as_f32), \
                {HEWN_UNPACK tensors}, \
-               {HEWN_UNPACK signature}}, \
+               {HEWN_UNPACK signature}, \
+               {}}, \
               {HEWN_UNPACK levels}),
     return {
 #include "operators.inc"
@@ -83,6 +91,27 @@ bool OperatorFacts::takes(const DataTypes &types) const {
             return false;
     }
     return true;
+}
+
+std::vector<int32_t> OperatorFacts::attributes_of(const std::vector<std::string> &words,
+                                                  float number) const {
+    std::vector<int32_t> numbers;
+    int32_t chosen = 0;
+    size_t next = 0;
+    for (const AttributeFacts &attribute : attributes) {
+        int32_t value = 0;
+        if (attribute.of) {
+            if (attribute.of >> chosen & 1) std::memcpy(&value, &number, sizeof value);
+        } else if (next < words.size()) {
+            const auto found =
+                std::find(attribute.words.begin(), attribute.words.end(), words[next++]);
+            if (found == attribute.words.end())
+                throw std::logic_error(attribute.name + " has no value " + words[next - 1]);
+            value = chosen = int32_t(found - attribute.words.begin());
+        }
+        numbers.push_back(value);
+    }
+    return numbers;
 }
 
 bool OperatorFacts::has_whole_blocks() const {

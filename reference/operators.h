@@ -34,6 +34,14 @@ struct TensorFacts {
     DataTypes newest;
 };
 
+// An attribute in the operator table: a choice among the numbers from 0 on, or a parameter, which
+// is the bits of an f32.
+struct AttributeFacts {
+    std::string name;
+    std::vector<std::string> words;  // of a choice's values that are computed
+    uint32_t of;  // a bit for each value of the choice before it that has the parameter; or 0
+};
+
 // An operator in the table.
 struct OperatorFacts {
     hewn_operator_type type;
@@ -45,6 +53,7 @@ struct OperatorFacts {
     DataTypes as_f32;                  // the floats that the kernels of f32 compute
     std::vector<TensorFacts> tensors;  // in DirectML's order, the outputs last
     std::vector<size_t> signature;     // the tensors whose types make a signature
+    std::vector<AttributeFacts> attributes;
 
     size_t inputs() const;
     // Whether it has one output, each of whose elements follows from the inputs' elements at the
@@ -59,6 +68,9 @@ struct OperatorFacts {
     bool takes(const DataTypes &types) const;
     // Whether its blocks must divide the data's sizes.
     bool has_whole_blocks() const;
+    // The attributes that have the values `words`, in the order of the choices, and `number` for
+    // each parameter that belongs to them.
+    std::vector<int32_t> attributes_of(const std::vector<std::string> &words, float number) const;
     // Whether its scales and zero points are one element each.
     bool has_scalars() const;
     // Whether it is linear and its output is quantized.

@@ -1,6 +1,7 @@
 #include "problems.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -27,6 +28,44 @@ std::vector<size_t> free_inputs(hewn_operator_type op) {
     return free;
 }
 
+namespace {
+
+// A parameter of an activation: one that models have, one that changes signs or bounds nothing, or
+// any number.
+float random_parameter(Random &random) {
+    static const std::vector<float> likely = {0,     1,     -1,     0.01f,     0.1f,       0.5f,
+                                              2,     -0.5f, 6,      0x1p-149f, -0x1p-130f, 0x1p120f,
+                                              -0.0f, 3e38f, -1e-4f, HUGE_VALF, -HUGE_VALF};
+    if (random.one_in(2)) return random.pick(likely);
+    const float any = random_value<float>(random);
+    return std::isnan(any) ? 0.2f : any;
+}
+
+}  // namespace
+
+std::vector<int32_t> with_parameters(hewn_operator_type op, const std::vector<int32_t> &choices,
+                                     Random &random) {
+    std::vector<int32_t> all;
+    int32_t chosen = 0;
+    size_t next = 0;
+    for (const AttributeFacts &attribute : facts(op).attributes) {
+        if (!attribute.of) all.push_back(chosen = next < choices.size() ? choices[next++] : 0);
+        else
+            all.push_back(attribute.of >> chosen & 1
+                              ? int32_t(reference::to_bits(random_parameter(random)))
+                              : 0);
+    }
+    return all;
+}
+
+std::vector<int32_t> random_attributes(hewn_operator_type op, Random &random) {
+    std::vector<int32_t> choices;
+    for (const AttributeFacts &attribute : facts(op).attributes)
+        if (!attribute.of)
+            choices.push_back(int32_t(random.integer(0, int64_t(attribute.words.size()) - 1)));
+    return with_parameters(op, choices, random);
+}
+
 Problem make_problem(hewn_operator_type op, const std::vector<hewn_data_type> &types,
                      const std::vector<int64_t> &sizes,
                      const std::vector<std::vector<int64_t>> &strides,
@@ -37,6 +76,9 @@ Problem make_problem(hewn_operator_type op, const std::vector<hewn_data_type> &t
     };
     Problem problem;
     problem.op = op;
+    problem.attributes = random_attributes(op, random);
+    // With a `precision`, QUANTIZE_LINEAR may need another kernel than that of its types.
+    if (op == HEWN_OPERATOR_QUANTIZE_LINEAR) problem.attributes[0] = HEWN_PRECISION_FLOAT32;
     problem.output = Tensor(types.back(), sizes, output_strides, misalignment(types.back()));
     const std::vector<size_t> free = free_inputs(op);
     const std::vector<int64_t> ones(sizes.size(), 1);

@@ -25,9 +25,17 @@ std::vector<int64_t> strides_of(Layout layout, const std::vector<int64_t> &sizes
 // The inputs whose layout may be chosen: all but those of one element.
 std::vector<size_t> free_inputs(hewn_operator_type op);
 
+// The operator's attributes: `choices` in their order, 0 for those that are left out, and random
+// parameters where the choices have them.
+std::vector<int32_t> with_parameters(hewn_operator_type op, const std::vector<int32_t> &choices,
+                                     Random &random);
+// The same with random choices.
+std::vector<int32_t> random_attributes(hewn_operator_type op, Random &random);
+
 // A problem whose free inputs have `strides`, in the order of free_inputs, and whose output has
 // `output_strides`. Inputs of one element have all sizes 1. All contents are still SENTINEL.
-// `random` decides about the alignment of the tensors.
+// `random` decides about the alignment of the tensors, and draws attributes with which the kernel
+// of these types computes the problem.
 Problem make_problem(hewn_operator_type op, const std::vector<hewn_data_type> &types,
                      const std::vector<int64_t> &sizes,
                      const std::vector<std::vector<int64_t>> &strides,

@@ -111,6 +111,61 @@ T add(T a, T b) {
     else return T(std::make_unsigned_t<T>(std::make_unsigned_t<T>(a) + std::make_unsigned_t<T>(b)));
 }
 
+// The maximum and the minimum of IEEE 754-2019: NaN stays NaN, and -0 is less than +0.
+inline float maximum(float a, float b) {
+    if (std::isnan(a) || std::isnan(b)) return a + b;
+    if (a == b) return std::signbit(a) ? b : a;
+    return a > b ? a : b;
+}
+inline float minimum(float a, float b) { return -maximum(-a, -b); }
+
+// The parameters of ADD1's activation, in the order of hewn_add1_desc.
+struct ActivationParameters {
+    float alpha, beta, bias, threshold, min, max;
+};
+// The activations, in the order of hewn_activation.
+enum class Activation {
+    identity,
+    linear,
+    relu,
+    leaky_relu,
+    thresholded_relu,
+    hard_sigmoid,
+    softsign,
+    shrink,
+    clip
+};
+
+// The activation of x. Each operation is rounded to f32. In `clip` a bound of -0 is a +0.
+inline float activated(Activation activation, const ActivationParameters &p, float x) {
+    const auto linear = [&] {
+        const float product = p.alpha * x;
+        return product + p.beta;
+    };
+    switch (activation) {
+    case Activation::identity: return x;
+    case Activation::linear: return linear();
+    case Activation::relu: return maximum(0, x);
+    case Activation::leaky_relu: return x >= 0 ? x : p.alpha * x;
+    case Activation::thresholded_relu: return x > p.alpha ? x : 0;
+    case Activation::hard_sigmoid: return maximum(0, minimum(linear(), 1));
+    case Activation::softsign: {
+        const float divisor = 1 + std::fabs(x);
+        return x / divisor;
+    }
+    case Activation::shrink:
+        return x < -p.threshold ? x + p.bias : x > p.threshold ? x - p.bias : 0;
+    case Activation::clip: return minimum(maximum(x, p.min + 0.0f), p.max + 0.0f);
+    }
+    return x;
+}
+
+// ADD1: the sum, rounded to T, and its activation, rounded to T.
+template<class T>
+T add1(T a, T b, Activation activation, const ActivationParameters &parameters) {
+    return from_f32<T>(activated(activation, parameters, to_f32(add(a, b))));
+}
+
 // The range of an integer type.
 template<class T>
 struct Limits {
@@ -217,6 +272,18 @@ Out dequantize_linear_to(In x, Scale s, In z) {
 template<class Scale, class In>
 Scale dequantize_linear(In x, Scale s, In z) {
     return dequantize_linear_to<Scale>(x, s, z);
+}
+
+// The bounds of QUANTIZED_LINEAR_ADD's activations, in the order of hewn_quantized_activation.
+constexpr float kActivationBounds[][2] = {{-HUGE_VALF, HUGE_VALF}, {0, HUGE_VALF}, {0, 6}, {-1, 1}};
+
+// q, clamped to the activation's quantized bounds. An infinite bound is none.
+template<class Out>
+Out quantized_activation(Out q, int activation, float os, Out oz) {
+    const auto &[low, high] = kActivationBounds[activation];
+    const Out least = std::isinf(low) ? Out(Limits<Out>::min) : quantize_linear<Out>(low, os, oz),
+              most = std::isinf(high) ? Out(Limits<Out>::max) : quantize_linear<Out>(high, os, oz);
+    return std::min(std::max(q, least), most);
 }
 
 // QUANTIZED_LINEAR_ADD: clamp(round(((a - az) * as + (b - bz) * bs) / os) + oz, Min, Max).

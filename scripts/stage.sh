@@ -4,7 +4,7 @@
 # HEWN_SIGNATURES with one kernel of each operator. That is enough for tests of the runtime and of
 # packages, which do not differ between types.
 # shellcheck disable=SC2034
-one_kernel_each="add_f32;quantize_linear_f32_u8;dequantize_linear_u8_f32"
+one_kernel_each="add_f32;add1_f32;quantize_linear_f32_u8;dequantize_linear_u8_f32"
 one_kernel_each+=";quantized_linear_add_u8_u8_u8;quantized_linear_mul_u8_u8"
 one_kernel_each+=";requantize_u8_i8;dynamic_quantize_linear_f32_u8"
 

@@ -138,12 +138,13 @@ hewn_test::Description Problem::description() const {
     hewn_test::TensorDescs tensors;
     for (const Operand &input : inputs) tensors.push_back(input.desc());
     tensors.push_back(output.desc());
-    return hewn_test::Description(facts(op).type, std::move(tensors));
+    return hewn_test::Description(facts(op).type, std::move(tensors), attributes);
 }
 
 Problem lay_out(const std::string &op, const std::string &signature, const std::string &layout,
                 int64_t elements) {
     Problem problem{op, signature, layout, elements, {}, {}};
+    if (op == "add1") problem.attributes = facts(op).attributes_of({"relu"}, 0);
     for (const hewn_data_type type : hewn_test::operand_types(facts(op), signature))
         problem.inputs.push_back({hewn_test::type_name(type), {}, {}});
     problem.output = problem.inputs.back();
@@ -311,6 +312,7 @@ std::vector<std::vector<int64_t>> strides_of(const Problem &problem) {
 void check_against_reference(const Problem &problem) {
     hewn_test::Evaluation evaluation{
         facts(problem.op).type, {}, problem.output.sizes, strides_of(problem), {}};
+    evaluation.attributes = problem.attributes;
     for (const Operand &input : problem.inputs) {
         evaluation.types.push_back(parse_type(input.type));
         evaluation.inputs.push_back(input.data);

@@ -85,6 +85,7 @@ struct Problem {
     int64_t elements = 0;
     std::vector<Operand> inputs;  // in the order of hewn's bindings
     Operand output;
+    std::vector<int32_t> attributes = {};  // of ADD1: RELU, unless the tuner sets another one
 
     // The bytes that are read and written if each different element is touched once.
     double bytes() const;

@@ -190,6 +190,7 @@ int64_t differing(const Prepared &dense) {
         hewn_test::Evaluation evaluation;
         evaluation.op = hewn_test::parse_operator(problem.op);
         evaluation.sizes = {part};
+        evaluation.attributes = problem.attributes;
         std::vector<std::vector<uint8_t>> contents;
         const auto read = [&](const Operand &operand, size_t t) {
             const bool one = operand.span() == 1;

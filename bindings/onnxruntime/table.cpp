@@ -112,18 +112,27 @@ uint64_t bytes_of(hewn_data_type type, int64_t elements) {
 
 namespace {
 
-// An attribute of one of hewn's operators, with ONNX's numbers of its values, the default first.
+// An attribute of one of hewn's operators that ONNX has, too, with ONNX's numbers of its values,
+// the default first. An operator's attributes of this kind come before its others.
 struct Attribute {
     hewn_operator_type type;
     std::string name;
     std::vector<int64_t> values;
 };
 const std::vector<Attribute> &attributes_of_table() {
-    static const std::vector<Attribute> all = {
-#define HEWN_VALUE(word, name, onnx) onnx,
-#define HEWN_ATTRIBUTE(op, type, attribute, level, values) {type, #attribute, {values}},
+    static const std::vector<Attribute> all = [] {
+        std::vector<Attribute> of_onnx;
+        for (const Attribute &attribute : {
+#define HEWN_VALUE(word, name, onnx, level) onnx,
+#define HEWN_ATTRIBUTE(op, number, attribute, type, of, why, computed, values) \
+    Attribute{number, #attribute, {values}},
 #include "attributes.inc"
-    };
+             }) {
+            const bool has_numbers = !attribute.values.empty() && attribute.values.front() >= 0;
+            if (has_numbers) of_onnx.push_back(attribute);
+        }
+        return of_onnx;
+    }();
     return all;
 }
 

@@ -71,7 +71,7 @@ def python_type(word):
 
 def python_value(word):
     """An attribute's value in Python: float16 for f16, bfloat16 for bf16, True for 1.
-    Problem::set_attributes of the extension module does the same."""
+    in_python() of the extension module does the same."""
     if word in ("0", "1"):
         return str(word == "1")
     return re.sub(r"f(?=\d)", "float", word)
@@ -79,6 +79,16 @@ def python_value(word):
 
 def listed(words, last=" or "):
     return last.join(filter(None, (", ".join(words[:-1]), words[-1])))
+
+
+def attribute_text(attribute):
+    """What the keyword of an attribute may be."""
+    if attribute["of"]:
+        return f"a number, which {listed(attribute['of'], ' and ')} need{'s' * (len(attribute['of']) == 1)}."
+    first, *others = map(python_value, attribute["values"])
+    onnx = "ONNX's attribute of that name: " if attribute["onnx"] else ""
+    values = listed([f"{first} (the default)", *others])
+    return f"{onnx}{values}.{ATTRIBUTES.get(attribute['name'], '')}"
 
 
 class Operator:
@@ -90,10 +100,19 @@ class Operator:
         roles = [tensor["role"] for tensor in self.tensors]
         self.inputs = self.names[: roles.index("output")]
         self.output, *self.others = self.tensors[len(self.inputs) :]
-        self.attributes = {a["name"]: [*map(python_value, a["values"])] for a in row["attributes"]}
+        self.attributes = [attribute["name"] for attribute in row["attributes"]]
+        self.choices = {
+            a["name"]: [*map(python_value, a["values"])] for a in row["attributes"] if a["values"]
+        }
+        self.parameters_of = {a["name"]: a["of"] for a in row["attributes"] if a["of"]}
 
     def type_name(self, word):
         return python_type(word)
+
+    def attribute_type(self, name):
+        if name in self.parameters_of:
+            return "float"
+        return "bool" if "True" in self.choices[name] else "DType"
 
     def keywords(self):
         """The keywords that the function has: axis and block_size if a scale or zero point may have
@@ -124,8 +143,8 @@ class Operator:
         yield "*"
         for word in self.keywords():
             yield f"{word}: {KEYWORDS[word]} = None" if annotated else f"{word}=None"
-        for word, values in self.attributes.items():
-            kind = "bool" if "True" in values else "DType"
+        for word in self.attributes:
+            kind = self.attribute_type(word)
             yield f"{word}: {kind} | None = None" if annotated else f"{word}=None"
 
     def type_text(self, tensor):
@@ -210,9 +229,8 @@ class Operator:
             "x": self.inputs[0], "default": self.default_type(), "short": short, "overlap": overlap
         }
         about = {word: ABOUT[word].format(**values) for word in self.keywords()}
-        for word, (first, *others) in self.attributes.items():
-            values = listed([f"{first} (the default)", *others])
-            about[word] = f"ONNX's attribute of that name: {values}.{ATTRIBUTES.get(word, '')}"
+        for attribute in self.row["attributes"]:
+            about[attribute["name"]] = attribute_text(attribute)
         for name, text in [*self.tensor_lines(), *about.items()]:
             yield from textwrap.wrap(f"{name}: {text}", 92, subsequent_indent="    ")
         yield ""
@@ -278,6 +296,8 @@ class Operator:
             "signature": tuple(self.row["signature"]),
             "keywords": tuple(self.keywords()),
             "attributes": tuple(self.attributes),
+            "choices": {name: tuple(values) for name, values in self.choices.items()},
+            "parameters_of": {name: tuple(of) for name, of in self.parameters_of.items()},
         }
         lines = "".join(f"        {name}={value!r},\n" for name, value in fields.items())
         return f'    "{self.row["name"]}": Operator(\n{lines}    ),\n'

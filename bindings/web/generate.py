@@ -49,11 +49,14 @@ class Interface(python.Operator):
         doc = f"    /** {self.row['formula']}.{onnx} */\n"
         return f"{doc}    {camel(self.row['name'])}: {{\n{''.join(self.members())}    }};\n"
 
+    def attribute_type(self, name):
+        if name in self.parameters_of:
+            return "number"
+        values = self.choices[name]
+        return "boolean" if "True" in values else " | ".join(f"'{value}'" for value in values)
+
     def attributes_text(self):
-        members = []
-        for name, values in self.attributes.items():
-            quoted = " | ".join(f"'{value}'" for value in values)
-            members.append(f"{name}?: {'boolean' if 'True' in values else quoted}")
+        members = [f"{name}?: {self.attribute_type(name)}" for name in self.attributes]
         kind = f"{{{'; '.join(members)}}}" if members else "Record<string, never>"
         return f"    {camel(self.row['name'])}: {kind};\n"
 
@@ -66,7 +69,7 @@ def declarations(rows):
     yield "export interface Operators<T> {\n"
     yield from (Interface(row).text() for row in rows)
     yield "}\n"
-    yield "/** The attributes of each operator, as ONNX names them. */\n"
+    yield "/** The attributes of each operator. docs/operators.md has the parameters of each choice. */\n"
     yield "export interface Attributes {\n"
     yield from (Interface(row).attributes_text() for row in rows)
     yield "}\n"

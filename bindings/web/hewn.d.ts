@@ -61,7 +61,7 @@ export interface CompileOptions<N extends keyof Operators<unknown>> {
     /** Inputs that never change, mostly scales and zero points. The tensors are read by compile()
      * and are not passed to run(); you may destroy them afterwards. */
     constants?: Partial<Operators<Tensor>[N]>;
-    /** Attributes of the operator, as in ONNX. */
+    /** Attributes of the operator: choices, and the parameters of what is chosen. */
     attributes?: Attributes[N];
     /** The name of a kernel in Hewn.variants, to use instead of the one that hewn would choose. */
     variant?: string;
@@ -99,8 +99,16 @@ export interface OperatorInfo {
         like: number;
         types: DataType[];
     }[];
-    /** The first value of each attribute is the default. */
-    attributes: {name: string; values: (string | boolean)[]}[];
+    /** An attribute is a choice or a parameter. */
+    attributes: {
+        name: string;
+        /** Of a choice, the default first. */
+        values: (string | boolean)[];
+        /** Of a choice: values that compile() refuses because hewn does not compute them. */
+        refused: string[];
+        /** Of a parameter, which is a number: the values of the choice before it that need it. */
+        of: string[];
+    }[];
 }
 
 /** A loaded module, with a memory of its own of at most 4 GiB. */

@@ -34,7 +34,7 @@ const typeName = number => Object.keys(TYPES).find(name => TYPES[name][0] === nu
 const ROLES = ['data', 'scale', 'zeroPoint', 'output'];
 // The sizes of hewn.h's structs in words of 4 bytes. module.c checks them.
 const WORDS = {error: 66, tensor: 6, operator: 3, options: 8, binding: 6, info: 12, tensorInfo: 9,
-    attributeInfo: 5, variant: 8};
+    attributeInfo: 7, variant: 8};
 const ENOSYS = 52;
 // The most bytes of one allocation. The C library grows the memory by a signed number of bytes, and
 // ends the module if that is negative.
@@ -290,14 +290,20 @@ export class Hewn {
     }
     #attributes(operator) {
         const attributes = [], get = this.#exports.hewn_get_operator_attribute;
+        const {attributeInfo: size} = WORDS;
+        let choice = [];  // the values of the choice before a parameter
         this.within(scratch => {
-            const at = scratch([4 * WORDS.attributeInfo, 0, 0, 0, 0]), first = wordAt(at);
+            const at = scratch([4 * size, ...Array(size - 1).fill(0)]), first = wordAt(at);
             while (get(operator, attributes.length, 0, at) === 0) {
-                const [, name, values, count, allowed] = this.words.slice(first, first + 5);
-                const end = wordAt(values) + (allowed ? count : 1);
-                const pointers = [...this.words.slice(wordAt(values), end)];
-                attributes.push({name: this.text(name), values: pointers.map(
-                    pointer => valueName(this.text(pointer)))});
+                const [, name, words, count, allowed, known, of] =
+                    this.words.slice(first, first + size);
+                const pointers = [...this.words.slice(wordAt(words), wordAt(words) + known)];
+                const all = pointers.map(pointer => valueName(this.text(pointer)));
+                if (!of) choice = all;
+                attributes.push({
+                    name: this.text(name), values: all.slice(0, allowed ? count : 1),
+                    refused: all.slice(count), of: choice.filter((_, i) => (of >>> i) & 1),
+                });
             }
         });
         return attributes;
@@ -335,12 +341,28 @@ function refuseOthers(what, names, given) {
 function attributeWords(row, given) {
     const names = row.attributes.map(({name}) => name);
     refuseOthers(row.name, names, given);
-    const words = row.attributes.map(({name, values}) => {
-        const number = given[name] === undefined ? 0 : values.indexOf(given[name]);
-        if (number < 0) throw new TypeError(`${name}: ${shown(given[name])} is none of ${values}`);
+    let choice, chosen;  // the choice before a parameter, and its value
+    const words = row.attributes.map(({name, values, refused, of}) => {
+        const value = given[name];
+        if (of.length) {
+            if (value === undefined && of.includes(chosen))
+                throw new TypeError(`${name}: is missing; ${choice} ${chosen} needs it`);
+            return parameterWord(name, value ?? 0);
+        }
+        [choice, chosen] = [name, value ?? values[0]];
+        const number = [...values, ...refused].indexOf(chosen);
+        if (number < 0) throw new TypeError(`${name}: ${shown(value)} is none of ${values}`);
         return number;
     });
     return words.length % 2 ? [...words, 0] : words;
+}
+
+// The bits of a parameter, which is an f32.
+function parameterWord(name, value) {
+    if (typeof value !== 'number') throw new TypeError(`${name}: ${shown(value)} is no number`);
+    const word = new DataView(new ArrayBuffer(4));
+    word.setFloat32(0, value);
+    return word.getUint32(0);
 }
 
 // The two words of a 64-bit integer.

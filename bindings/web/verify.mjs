@@ -72,17 +72,36 @@ function requantized(quotient, zeroPoint, {least, most}) {
 }
 const difference = (x, zeroPoint) => f32(x - zeroPoint);
 
+const ACTIVATIONS = {
+    identity: x => x,
+    linear: (x, {alpha, beta}) => f32(f32(alpha * x) + beta),
+    relu: x => Math.max(0, x),
+    leaky_relu: (x, {alpha}) => (x >= 0 ? x : f32(alpha * x)),
+    thresholded_relu: (x, {alpha}) => (x > alpha ? x : 0),
+    hard_sigmoid: (x, {alpha, beta}) => Math.max(0, Math.min(f32(f32(alpha * x) + beta), 1)),
+    softsign: x => f32(x / f32(1 + Math.abs(x))),
+    shrink: (x, {bias, threshold}) =>
+        (x < -threshold ? f32(x + bias) : x > threshold ? f32(x - bias) : 0),
+    clip: (x, {min, max}) => Math.min(Math.max(x, min + 0), max + 0),  // not -0
+};
+// The bounds of activations of quantizedLinearAdd.
+const BOUNDS = {relu: [0], relu6: [0, 6], relu_n1_to_1: [-1, 1]};
+
 const FORMULAS = {
+    add1: (v, type, {activation, ...parameters}) =>
+        ACTIVATIONS[activation](type.number(type.stored(f32(v.a + v.b))), parameters),
     add: (v, type) => (type.isFloat ? f32(v.a + v.b) : v.a + v.b),
     quantizeLinear(v, type) {
         const quotient = f32(f32(v.input) / v.scale);
         return type.isFloat ? quotient : requantized(quotient, v.zeroPoint, type);
     },
     dequantizeLinear: v => f32(difference(v.input, v.zeroPoint) * v.scale),
-    quantizedLinearAdd(v, type) {
+    quantizedLinearAdd(v, type, {activation}) {
         const a = f32(difference(v.a, v.aZeroPoint) * v.aScale);
         const b = f32(difference(v.b, v.bZeroPoint) * v.bScale);
-        return requantized(f32(f32(a + b) / v.outputScale), v.outputZeroPoint, type);
+        const quantized = x => requantized(f32(x / v.outputScale), v.outputZeroPoint, type);
+        const [low = type.least, high = type.most] = (BOUNDS[activation] ?? []).map(quantized);
+        return Math.min(Math.max(quantized(f32(a + b)), low), high);
     },
     quantizedLinearMul(v, type) {
         const product = f32(difference(v.a, v.aZeroPoint) * difference(v.b, v.bZeroPoint));
@@ -227,8 +246,8 @@ function reader(tensor, role) {
 }
 
 // {output's name: its expected elements}
-function expectedOutput(row, tensors) {
-    if (!WHOLE[row.name]) return {output: elementwise(row, tensors)};
+function expectedOutput(row, tensors, attributes) {
+    if (!WHOLE[row.name]) return {output: elementwise(row, tensors, attributes)};
     const {number} = typeOf(tensors.input.dataType);
     const input = Array.from(stored(tensors.input), number);
     const outputs = WHOLE[row.name](input, typeOf(tensors.output.dataType));
@@ -236,7 +255,7 @@ function expectedOutput(row, tensors) {
         ([name, values]) => [name, new (typeOf(tensors[name].dataType).Array)(values)]));
 }
 
-function elementwise(row, tensors) {
+function elementwise(row, tensors, attributes) {
     const formula = FORMULAS[row.name], {output, ...inputs} = tensors;
     if (!formula) throw new Error(`verify.mjs has no formula of ${row.name}`);
     const type = typeOf(output.dataType), expected = new type.Array(output.length);
@@ -246,25 +265,37 @@ function elementwise(row, tensors) {
     for (let i = 0; i < expected.length; i++) {
         const values = {}, y = Math.floor(i / COLUMNS);
         for (const [name, read] of readers) values[name] = read(y, i - y * COLUMNS);
-        expected[i] = type.stored(formula(values, type));
+        expected[i] = type.stored(formula(values, type, attributes));
     }
     return expected;
 }
 
+// Parameters of activations of add1, which f32 holds exactly.
+const PARAMETERS = {alpha: 0.375, beta: -0.75, bias: 0.5, threshold: 1.5, min: -1, max: 6};
+
+// The attributes with which an operator is verified: each activation, if it has some.
+function attributesOf({attributes}) {
+    const [choice, ...parameters] = attributes;
+    if (choice?.name !== 'activation') return [{}];
+    return choice.values.map(activation => ({activation, ...Object.fromEntries(
+        parameters.filter(({of}) => of.includes(activation)).map(({name}) => [name, PARAMETERS[name]]))}));
+}
+
 /** Runs a kernel on random and special values: with one scale, with one for each row and with one
- * for each column. Counts the results that differ. */
+ * for each column, or with each activation. Counts the results that differ. */
 export function verifyVariant(hewn, {name, operator, signature}, seed = 1) {
     const row = hewn.operators[operator], random = randomWords(seed);
     const wide = row.tensors.some(({role, oneElement}) => role === 'scale' && !oneElement);
     const axes = wide ? [undefined, 0, 1] : [undefined];
     const result = {variant: name, elements: 0, differing: 0};
     const formats = signature.split('_').includes('f8') ? CODES : [undefined];
-    const cases = formats.flatMap(ofCodes => axes.map(axis => [ofCodes, axis]));
-    for (const [ofCodes, axis] of cases) {
+    const runs = formats.flatMap(ofCodes => axes.flatMap(
+        axis => attributesOf(row).map(attributes => ({ofCodes, axis, attributes}))));
+    for (const {ofCodes, axis, attributes} of runs) {
         const tensors = problem(hewn, row, typesOf(row, signature, ofCodes), axis, random);
-        const compiled = hewn.compile(operator, tensors, {variant: name});
+        const compiled = hewn.compile(operator, tensors, {variant: name, attributes});
         compiled.run(tensors);
-        for (const [name, expected] of Object.entries(expectedOutput(row, tensors))) {
+        for (const [name, expected] of Object.entries(expectedOutput(row, tensors, attributes))) {
             const {dataType, length} = tensors[name];
             result.elements += length;
             result.differing += differing(dataType, stored(tensors[name]), expected);

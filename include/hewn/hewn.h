@@ -275,6 +275,52 @@ typedef struct hewn_add_desc {
     const hewn_tensor_desc *output_tensor; /* f */
 } hewn_add_desc;
 
+/* The activation f of ADD1. alpha and so on are members of hewn_add1_desc. */
+typedef int32_t hewn_activation;
+enum {
+    HEWN_ACTIVATION_IDENTITY = 0,         /* x; the default */
+    HEWN_ACTIVATION_LINEAR = 1,           /* alpha * x + beta */
+    HEWN_ACTIVATION_RELU = 2,             /* max(0, x) */
+    HEWN_ACTIVATION_LEAKY_RELU = 3,       /* x >= 0 ? x : alpha * x */
+    HEWN_ACTIVATION_THRESHOLDED_RELU = 4, /* x > alpha ? x : 0 */
+    HEWN_ACTIVATION_HARD_SIGMOID = 5,     /* max(0, min(alpha * x + beta, 1)) */
+    HEWN_ACTIVATION_SOFTSIGN = 6,         /* x / (1 + |x|) */
+    /* x < -threshold ? x + bias : x > threshold ? x - bias : 0 */
+    HEWN_ACTIVATION_SHRINK = 7,
+    HEWN_ACTIVATION_CLIP = 8, /* min(max(x, min), max); needs HEWN_FEATURE_LEVEL_HEWN */
+    /* hewn_compile refuses these with HEWN_STATUS_UNSUPPORTED. They need exp, tanh, log or erf,
+     * whose results are not the same bits on all processors. */
+    HEWN_ACTIVATION_SIGMOID = 9,
+    HEWN_ACTIVATION_TANH = 10,
+    HEWN_ACTIVATION_SCALED_TANH = 11,
+    HEWN_ACTIVATION_ELU = 12,
+    HEWN_ACTIVATION_SCALED_ELU = 13,
+    HEWN_ACTIVATION_CELU = 14,
+    HEWN_ACTIVATION_SOFTPLUS = 15,
+    HEWN_ACTIVATION_PARAMETRIC_SOFTPLUS = 16,
+    HEWN_ACTIVATION_GELU = 17
+};
+
+/* ADD1: f(a, b) = activation(a + b). In DirectML: DML_ELEMENT_WISE_ADD1_OPERATOR_DESC with a
+ * FusedActivation. The sum is rounded to the type of the tensors, each operation of the activation
+ * to FLOAT32, and the result to the type, so that f is what ADD gives, followed by the activation.
+ * A parameter must not be NaN, and must be 0 for activations that do not have it. NaN stays NaN,
+ * but THRESHOLDED_RELU and SHRINK make 0 of it. numerics.md has the rest. In place as ADD. */
+typedef struct hewn_add1_desc {
+    uint32_t struct_size;                  /* sizeof(hewn_add1_desc) */
+    const hewn_tensor_desc *a_tensor;      /* a */
+    const hewn_tensor_desc *b_tensor;      /* b */
+    const hewn_tensor_desc *output_tensor; /* f */
+    hewn_activation activation;
+    float alpha;       /* of LINEAR, LEAKY_RELU, THRESHOLDED_RELU and HARD_SIGMOID */
+    float beta;        /* of LINEAR and HARD_SIGMOID */
+    float bias;        /* of SHRINK */
+    float threshold;   /* of SHRINK */
+    float min;         /* of CLIP */
+    float max;         /* of CLIP */
+    uint32_t reserved; /* 0 */
+} hewn_add1_desc;
+
 /* What QUANTIZE_LINEAR rounds x, the scale and their quotient to: the attribute `precision` of
  * ONNX's QuantizeLinear, since opset 23. */
 typedef int32_t hewn_precision;
@@ -349,12 +395,23 @@ typedef struct hewn_dequantize_desc {
     const hewn_tensor_desc *output_tensor;     /* f */
 } hewn_dequantize_desc;
 
+/* The activation of QUANTIZED_LINEAR_ADD: bounds of a + b before it is quantized. */
+typedef int32_t hewn_quantized_activation;
+enum {
+    HEWN_QUANTIZED_ACTIVATION_NONE = 0,        /* the default */
+    HEWN_QUANTIZED_ACTIVATION_RELU = 1,        /* 0 and more */
+    HEWN_QUANTIZED_ACTIVATION_RELU6 = 2,       /* 0 to 6 */
+    HEWN_QUANTIZED_ACTIVATION_RELU_N1_TO_1 = 3 /* -1 to 1 */
+};
+
 /* QUANTIZED_LINEAR_ADD:
  *     f = clamp(round(((a - a_zero_point) * a_scale + (b - b_zero_point) * b_scale) / output_scale)
  *               + output_zero_point, Min, Max).
  * In DirectML: DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC; in ONNX Runtime:
  * com.microsoft.QLinearAdd. Scales and zero points are of one element. It is fastest if all of them
- * are constants (hewn_compile_options). */
+ * are constants (hewn_compile_options). An activation, which LiteRT's ADD has and which needs
+ * HEWN_FEATURE_LEVEL_HEWN, clamps the result to its quantized bounds: those that QUANTIZE_LINEAR
+ * makes of 0, 6, -1 and 1 with output_scale and output_zero_point. */
 typedef struct hewn_quantized_linear_add_desc {
     uint32_t struct_size;                             /* sizeof(hewn_quantized_linear_add_desc) */
     const hewn_tensor_desc *a_tensor;                 /* a */
@@ -366,6 +423,8 @@ typedef struct hewn_quantized_linear_add_desc {
     const hewn_tensor_desc *output_scale_tensor;      /* output_scale */
     const hewn_tensor_desc *output_zero_point_tensor; /* optional: NULL means 0 */
     const hewn_tensor_desc *output_tensor;            /* f */
+    hewn_quantized_activation activation;
+    uint32_t reserved; /* 0 */
 } hewn_quantized_linear_add_desc;
 
 /* QUANTIZED_LINEAR_MUL:
@@ -428,7 +487,8 @@ enum {
     HEWN_OPERATOR_DYNAMIC_QUANTIZE_LINEAR = 6, /* desc: hewn_dynamic_quantize_linear_desc */
     HEWN_OPERATOR_QUANTIZE = 7,                /* desc: hewn_quantize_desc */
     HEWN_OPERATOR_DEQUANTIZE = 8,              /* desc: hewn_dequantize_desc */
-    HEWN_OPERATOR_REQUANTIZE = 9               /* desc: hewn_requantize_desc */
+    HEWN_OPERATOR_REQUANTIZE = 9,              /* desc: hewn_requantize_desc */
+    HEWN_OPERATOR_ADD1 = 10                    /* desc: hewn_add1_desc */
 };
 
 /* An operator of any type, for hewn_compile. */
@@ -804,7 +864,7 @@ typedef struct hewn_execute_options {
  * Conversions. Some tensors are converted to another type by way of scratch memory, because kernels
  * do not take their elements as they are stored:
  * - tensors of sub-byte types;
- * - BFLOAT16 tensors of all operators except ADD, and FLOAT8E8M0 scales;
+ * - BFLOAT16 tensors of all operators except ADD and ADD1, and FLOAT8E8M0 scales;
  * - FLOAT16 tensors of a QUANTIZE_LINEAR or DEQUANTIZE_LINEAR that mixes float types, FLOAT8E8M0
  *   among them;
  * - a FLOAT16 scale of QUANTIZE_LINEAR from INT32, and the INT32 input if the output is a float of
@@ -971,15 +1031,21 @@ HEWN_API hewn_status HEWN_CALL hewn_get_operator_tensor(uint32_t index, uint32_t
                                                         hewn_feature_level level,
                                                         hewn_operator_tensor_info *info);
 
-/* An attribute of an operator at a feature level: a member of its struct that follows the tensors,
- * whose value is one of a list. */
+/* An attribute of an operator at a feature level: a member of its struct that follows the tensors.
+ * It is a choice, an int32_t whose value is one of a list, or a parameter, a float. */
 typedef struct hewn_operator_attribute_info {
     uint32_t struct_size; /* sizeof(hewn_operator_attribute_info) */
-    const char *name;     /* "precision", as ONNX calls it, too */
-    /* value_count words, such as "f16", for the values 0, 1 and so on. 0 is the default. */
+    const char *name;     /* "precision", "alpha" */
+    /* For a choice: words, such as "f16", for the values 0, 1 and so on. 0 is the default. */
     const char *const *values;
-    uint32_t value_count; /* of values */
+    uint32_t value_count; /* the values that hewn computes; for a parameter 0 */
     int32_t allowed;      /* 1: the level allows values other than 0 */
+    /* The words in `values`. hewn_compile refuses the values from value_count on with
+     * HEWN_STATUS_UNSUPPORTED. */
+    uint32_t known_count;
+    /* For a parameter: bit v is set if the value v of the choice before it has the parameter. With
+     * other values it must be 0. For a choice: 0. */
+    uint32_t of;
 } hewn_operator_attribute_info;
 /* Describes attribute number `attribute`, from 0 on, of operator number `index`. Statuses are those
  * of hewn_get_operator; HEWN_STATUS_INVALID_ARGUMENT also if there is no such attribute, so a

@@ -150,6 +150,27 @@ enum class DataType : hewn_data_type {
     INT2 = HEWN_DATA_TYPE_INT2,
 };
 
+// The activation of ADD1: hewn_activation.
+enum class Activation : hewn_activation {
+    IDENTITY = HEWN_ACTIVATION_IDENTITY,
+    LINEAR = HEWN_ACTIVATION_LINEAR,
+    RELU = HEWN_ACTIVATION_RELU,
+    LEAKY_RELU = HEWN_ACTIVATION_LEAKY_RELU,
+    THRESHOLDED_RELU = HEWN_ACTIVATION_THRESHOLDED_RELU,
+    HARD_SIGMOID = HEWN_ACTIVATION_HARD_SIGMOID,
+    SOFTSIGN = HEWN_ACTIVATION_SOFTSIGN,
+    SHRINK = HEWN_ACTIVATION_SHRINK,
+    CLIP = HEWN_ACTIVATION_CLIP,
+};
+
+// The activation of QUANTIZED_LINEAR_ADD: hewn_quantized_activation.
+enum class QuantizedActivation : hewn_quantized_activation {
+    NONE = HEWN_QUANTIZED_ACTIVATION_NONE,
+    RELU = HEWN_QUANTIZED_ACTIVATION_RELU,
+    RELU6 = HEWN_QUANTIZED_ACTIVATION_RELU6,
+    RELU_N1_TO_1 = HEWN_QUANTIZED_ACTIVATION_RELU_N1_TO_1,
+};
+
 // What QUANTIZE_LINEAR rounds x, the scale and their quotient to: hewn_precision.
 enum class Precision : hewn_precision {
     FLOAT32 = HEWN_PRECISION_FLOAT32,
@@ -723,8 +744,8 @@ private:
 //   nullptr for an optional tensor that is absent.
 // - device: nullptr is the CPU. The Device object may be destroyed before the operator, but the
 //   memory hooks and the CUDA context and stream that it was made of must outlive the operator.
-// - attributes: the values of the operator's attributes, in order. There may be fewer values than
-//   attributes; the remaining attributes are then 0.
+// - attributes: the values of the operator's attributes, in order, a parameter as the bits of its
+//   float. There may be fewer values than attributes; the remaining attributes are then 0.
 // - Throws Error.
 inline Operator compile(hewn_operator_type type, const std::vector<const TensorDesc *> &tensors,
                         const CompileOptions &options = {}, const Device *device = nullptr,
@@ -763,6 +784,16 @@ inline Operator compile(hewn_operator_type type, const std::vector<const TensorD
 namespace detail {
 inline const TensorDesc *pointer(const TensorDesc &desc) { return &desc; }
 inline const TensorDesc *pointer(const OptionalTensorDesc &desc) { return desc ? &*desc : nullptr; }
+// An attribute as compile() takes it: a choice or a parameter.
+template<class Choice>
+int32_t word(Choice value) {
+    return static_cast<int32_t>(value);
+}
+inline int32_t word(float value) {
+    int32_t bits;
+    std::memcpy(&bits, &value, sizeof(bits));
+    return bits;
+}
 }  // namespace detail
 
 #include <hewn/operators.hpp>
@@ -792,7 +823,7 @@ inline std::vector<OperatorInfo> operators(FeatureLevel feature_level = FeatureL
             infos[i].tensors[t].struct_size = sizeof(hewn_operator_tensor_info);
             hewn_get_operator_tensor(i, t, level, &infos[i].tensors[t]);
         }
-        hewn_operator_attribute_info attribute = {sizeof(attribute), nullptr, nullptr, 0, 0};
+        hewn_operator_attribute_info attribute = {sizeof(attribute), nullptr, nullptr, 0, 0, 0, 0};
         for (uint32_t a = 0; !hewn_get_operator_attribute(i, a, level, &attribute); a++)
             infos[i].attributes.push_back(attribute);
     }

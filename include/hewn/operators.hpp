@@ -23,6 +23,36 @@ inline Operator compile(const AddDesc &desc, const CompileOptions &options = {},
                    options, device);
 }
 
+// ADD1: activation(A + B).
+// In C it is hewn_add1_desc.
+struct Add1Desc {
+    TensorDesc a_tensor;  // ATensor
+    TensorDesc b_tensor;  // BTensor
+    TensorDesc output_tensor;  // OutputTensor
+    Activation activation = Activation::IDENTITY;
+    float alpha = 0;  // of LINEAR LEAKY_RELU THRESHOLDED_RELU HARD_SIGMOID
+    float beta = 0;  // of LINEAR HARD_SIGMOID
+    float bias = 0;  // of SHRINK
+    float threshold = 0;  // of SHRINK
+    float min = 0;  // of CLIP
+    float max = 0;  // of CLIP
+};
+// hewn_compile of it.
+inline Operator compile(const Add1Desc &desc, const CompileOptions &options = {},
+                        const Device *device = nullptr) {
+    return compile(HEWN_OPERATOR_ADD1,
+                   {detail::pointer(desc.a_tensor),
+                    detail::pointer(desc.b_tensor),
+                    detail::pointer(desc.output_tensor)},
+                   options, device, {detail::word(desc.activation),
+                    detail::word(desc.alpha),
+                    detail::word(desc.beta),
+                    detail::word(desc.bias),
+                    detail::word(desc.threshold),
+                    detail::word(desc.min),
+                    detail::word(desc.max)});
+}
+
 // QUANTIZE_LINEAR: clamp(round(IN / scale) + zero point), ties to even.
 // In C it is hewn_quantize_linear_desc.
 struct QuantizeLinearDesc {
@@ -41,7 +71,8 @@ inline Operator compile(const QuantizeLinearDesc &desc, const CompileOptions &op
                     detail::pointer(desc.scale_tensor),
                     detail::pointer(desc.zero_point_tensor),
                     detail::pointer(desc.output_tensor)},
-                   options, device, {static_cast<int32_t>(desc.precision), static_cast<int32_t>(desc.saturate)});
+                   options, device, {detail::word(desc.precision),
+                    detail::word(desc.saturate)});
 }
 
 // DEQUANTIZE_LINEAR: (IN - zero point) * scale.
@@ -113,6 +144,7 @@ struct QuantizedLinearAddDesc {
     TensorDesc output_scale_tensor;  // OutputScaleTensor
     OptionalTensorDesc output_zero_point_tensor;  // OutputZeroPointTensor
     TensorDesc output_tensor;  // OutputTensor
+    QuantizedActivation activation = QuantizedActivation::NONE;
 };
 // hewn_compile of it.
 inline Operator compile(const QuantizedLinearAddDesc &desc, const CompileOptions &options = {},
@@ -127,7 +159,7 @@ inline Operator compile(const QuantizedLinearAddDesc &desc, const CompileOptions
                     detail::pointer(desc.output_scale_tensor),
                     detail::pointer(desc.output_zero_point_tensor),
                     detail::pointer(desc.output_tensor)},
-                   options, device);
+                   options, device, {detail::word(desc.activation)});
 }
 
 // QUANTIZED_LINEAR_MUL: A * B of quantized tensors, quantized; ties to even.

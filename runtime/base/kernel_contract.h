@@ -92,4 +92,31 @@ constexpr void for_each_strided_scalar(Scalars &scalars, int operands, const Vis
     visit(scalars.rank, "rank");
 }
 
+// An activation of ADD1, other than SOFTSIGN, as numbers. With
+//
+//     v = min(max(x * slope + offset, low), high)
+//
+// the result is v where x < below, else x - shift where x > above, and elsewhere, for a NaN too, it
+// is v if `elsewhere` has all bits set, and 0 if it has none. Each operation is rounded, and v is
+// NaN where x * slope + offset is. A slope of 1, an offset of -0, infinite bounds and a shift of 0
+// change no bit.
+template<class Float, class UInt32>
+struct Pieces {
+    Float slope, offset, low, high, below, above, shift;
+    UInt32 elsewhere;
+};
+
+// Calls visit(number, name) for each number, in the order of a kernel's arguments.
+template<class Numbers, class Visit>
+constexpr void for_each_piece(Numbers &pieces, const Visit &visit) {
+    visit(pieces.slope, "slope");
+    visit(pieces.offset, "offset");
+    visit(pieces.low, "low");
+    visit(pieces.high, "high");
+    visit(pieces.below, "below");
+    visit(pieces.above, "above");
+    visit(pieces.shift, "shift");
+    visit(pieces.elsewhere, "elsewhere");
+}
+
 }  // namespace hewn

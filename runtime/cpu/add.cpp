@@ -1,15 +1,9 @@
 // ADD on the CPU.
-#include "kernel.h"
+#include "add.h"
 
 namespace hewn {
 
 namespace {
-
-int call_add(BoxCall &context, halide_buffer_t *operands) {
-    const CpuCall &call = static_cast<CpuCall &>(context);
-    return call_kernel(*call.kernel.form, call, &operands[0], &operands[1],
-                       call.kernel.prefetch_distance, &operands[2]);
-}
 
 __attribute__((cold)) int list_modes(const Space &, const Variant &variant, CpuKernel &kernel,
                                      CpuMode *modes) {
@@ -18,11 +12,13 @@ __attribute__((cold)) int list_modes(const Space &, const Variant &variant, CpuK
     return 1;
 }
 
+}  // namespace
+
 // A chip may prefetch ADD's long streams by itself, so ADD has its own share of the last-level
 // cache up to which it prefetches. Adding f16 takes longer than reading it: with two large inputs
 // it prefetches up to the usual share, with one it does not prefetch
 // (docs/lab/performance.md#software-prefetching).
-__attribute__((cold)) bool suits(Plan &plan, int32_t, const Variant &, CpuKernel &kernel) {
+__attribute__((cold)) bool suits_add(Plan &plan, int32_t, const Variant &, CpuKernel &kernel) {
     const bool one_large_input = __builtin_popcount(plan.prefetched) < 2;
     const bool f16 = kernel.problem->output.type == HEWN_DATA_TYPE_FLOAT16;
     kernel.prefetch_share = !f16              ? PrefetchShare::OfAdd
@@ -31,8 +27,6 @@ __attribute__((cold)) bool suits(Plan &plan, int32_t, const Variant &, CpuKernel
     return true;
 }
 
-}  // namespace
-
-const CpuForms forms_of_add = {list_modes, suits, nullptr};
+const CpuForms forms_of_add = {list_modes, suits_add, nullptr};
 
 }  // namespace hewn

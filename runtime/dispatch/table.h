@@ -54,7 +54,7 @@ typedef struct Target {
     const char *capability_name;
 } Target;
 
-enum { kMaxForms = 5 };
+enum { kMaxForms = 7 };
 
 // A variant: an operator's kernel for one signature and one target.
 typedef struct Variant {

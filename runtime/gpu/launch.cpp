@@ -65,7 +65,7 @@ struct Launch {
 };
 
 using Scalars = StridedScalars<int32_t, uint32_t>;
-constexpr int kMaxScalars = sizeof(Scalars) / sizeof(int32_t);
+constexpr int kMaxScalars = kMaxNumbers + sizeof(Scalars) / sizeof(int32_t);
 
 // Sets the buffers up as arrays of 32-bit words, where `words` is true, or of elements.
 int set_buffers(GpuCall &call, Launch &launch, const bool *words) {
@@ -114,6 +114,7 @@ int call_form(GpuCall &call, const Form &form, Launch &launch, const bool *words
          *arguments[1 + kMaxTensors + kMaxScalars] = {&context}, **next = arguments;
     const int inputs = call.pass.problem.info->input_count;
     for (int i = 0; i < inputs; i++) *++next = &launch.buffers[i];
+    for (int n = 0; n < call.pass.number_count; n++) *++next = &call.pass.numbers[n];
     add_scalars(next);
     *++next = &launch.buffers[inputs];
     return call_entry(call, form, arguments);

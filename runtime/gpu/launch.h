@@ -3,6 +3,7 @@
 // them.
 #pragma once
 
+#include "../problem/activation.h"
 #include "../problem/lowering.h"
 #include "device.h"
 
@@ -10,6 +11,9 @@ namespace hewn {
 
 // The most functions of a pass: its forms with their specialisations.
 constexpr int kMaxFunctions = 5;
+
+// The most numbers of an activation that forms take.
+constexpr int kMaxNumbers = sizeof(Activation) / sizeof(uint32_t);
 
 // A function of the device code, by its entry's name and the driver's handle.
 struct GpuFunction {
@@ -52,7 +56,10 @@ struct GpuPass {
     int32_t part_count;
     // For Parameters: how often Ranges is launched.
     int32_t sets;
-    const Conversion *conversion;          // for Unpack and Pack
+    const Conversion *conversion;  // for Unpack and Pack
+    // Further scalars of the forms: an activation's.
+    uint32_t numbers[kMaxNumbers];
+    int32_t number_count;
     GpuFunction functions[kMaxFunctions];  // the functions that compile loaded
     int32_t function_count;
 };

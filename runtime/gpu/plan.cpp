@@ -3,7 +3,9 @@
 // is f32, are converted to scratch memory before the kernels' pass, or from scratch memory after
 // it.
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
+#include <limits>
 
 #include "../base/error.h"
 #include "../base/kernel_contract.h"
@@ -248,7 +250,8 @@ public:
     explicit Planner(GpuOperator &op)
         : op_(op),
           problem_(op.problem),
-          lowered_count_(separate_quotients(lowered_, lower(op.problem, lowered_))) {}
+          lowered_count_(separate_activation(
+              lowered_, separate_quotients(lowered_, lower(op.problem, lowered_)))) {}
 
     // The most passes that plan() makes. The output may be converted twice: from its memory, and
     // back.
@@ -385,16 +388,13 @@ private:
                 take(pass, t, tensor(lowered.problem, t), lowered.places[t]);
         }
         switch (lowered.kind) {
-        case PassProblem::Kernel:
-            pass.form = variant.form("strided");
-            pass.by_steps[0] = variant.form("dense");
-            pass.by_steps[1] = variant.form("runs");
-            break;
+        case PassProblem::Kernel: choose_kernels(pass, lowered.problem); break;
         case PassProblem::Quotients:
             pass.form = pass_kernel(op_, precision_of(lowered.problem) == HEWN_PRECISION_FLOAT16
                                              ? "quotient_f16"
                                              : "quotient_bf16");
             break;
+        case PassProblem::Clamped: choose_clamping(pass, lowered.problem); break;
         case PassProblem::Ranges:
             pass.kind = GpuPass::Ranges;
             pass.form = variant.form("ranges");
@@ -410,6 +410,45 @@ private:
             return;
         }
         plan_elements(pass, op_.device->api->index_limit);
+    }
+
+    // Chooses the forms of an operator's kernel. ADD1 has its own for activations.
+    void choose_kernels(GpuPass &pass, const Problem &problem) {
+        const Variant &variant = *op_.variant;
+        const hewn_activation activation = problem.attributes.add1_activation;
+        if (activation == HEWN_ACTIVATION_SOFTSIGN) {
+            pass.form = variant.form("softsign_strided");
+            return;
+        }
+        const bool in_pieces = activation != HEWN_ACTIVATION_IDENTITY;
+        if (in_pieces) {
+            const Activation pieces = pieces_of(problem.attributes);
+            for_each_piece(pieces,
+                           [&](const auto &number, const char *) { add_number(pass, &number); });
+        }
+        pass.form = variant.form(in_pieces ? "pieces_strided" : "strided");
+        pass.by_steps[0] = variant.form(in_pieces ? "pieces_dense" : "dense");
+        pass.by_steps[1] = variant.form(in_pieces ? "pieces_runs" : "runs");
+    }
+
+    // Chooses the pass kernels that apply an activation of QUANTIZED_LINEAR_ADD.
+    void choose_clamping(GpuPass &pass, const Problem &problem) {
+        const ActivationBounds bounds =
+            bounds_of(problem.attributes.quantized_linear_add_activation);
+        const float high = bounds.has_high ? bounds.high : std::numeric_limits<float>::infinity();
+        add_number(pass, &bounds.low);
+        add_number(pass, &high);
+        char dense[32], strided[32];
+        const char *const word = type_word(problem.output.type);
+        snprintf(dense, sizeof dense, "clamped_%s_dense", word);
+        snprintf(strided, sizeof strided, "clamped_%s_strided", word);
+        pass.form = pass_kernel(op_, strided);
+        pass.by_steps[0] = pass_kernel(op_, dense);
+    }
+
+    // Appends 4 bytes to the scalars that the pass's kernels take.
+    static void add_number(GpuPass &pass, const void *number) {
+        std::memcpy(&pass.numbers[pass.number_count++], number, sizeof pass.numbers[0]);
     }
 
     // Sets tensor t of a pass as the kernels take it, and the place where it then lies.

@@ -18,6 +18,12 @@ constexpr OperatorInfo info_of_pass(int inputs, int outputs) {
 }
 constexpr OperatorInfo kRangesInfo = info_of_pass(1, 1), kParametersInfo = info_of_pass(1, 2),
                        kQuotientsInfo = info_of_pass(2, 1);
+// Its scale and zero point have one element, so they are no operands.
+constexpr OperatorInfo kClampedInfo = [] {
+    OperatorInfo info = info_of_pass(3, 1);
+    info.operand_count = 1;
+    return info;
+}();
 
 const OperatorInfo &info_of(hewn_operator_type type) {
     const OperatorInfo *info = kOperators;
@@ -102,6 +108,19 @@ __attribute__((cold)) int separate_quotients(PassProblems &passes, int count) {
     set(kernel, kScale, repeated(quotients, HEWN_DATA_TYPE_FLOAT32), kOnePlace);
     set(kernel, kZeroPoint, problem.inputs[kZeroPoint], zero_point);
     set(kernel, kZeroPoint + 1, problem.output, kZeroPoint + 1);
+    return count;
+}
+
+__attribute__((cold)) int separate_activation(PassProblems &passes, int count) {
+    enum { kOutputScale = 6, kOutputZeroPoint, kOutput };  // of QUANTIZED_LINEAR_ADD
+    const Problem &problem = passes[0].problem;
+    if (count != 1 || !problem.attributes.quantized_linear_add_activation) return count;
+    PassProblem &pass = add(passes, count, PassProblem::Clamped, *problem.info, kClampedInfo);
+    pass.problem.attributes = problem.attributes;
+    set(pass, kInput, problem.output, kOutput);
+    set(pass, kScale, problem.inputs[kOutputScale], kOutputScale);
+    set(pass, kZeroPoint, problem.inputs[kOutputZeroPoint], kOutputZeroPoint);
+    set(pass, kZeroPoint + 1, problem.output, kOutput);
     return count;
 }
 

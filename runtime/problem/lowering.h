@@ -24,6 +24,7 @@ struct PassProblem {
     enum Kind : uint8_t {
         Kernel,     // an operator's kernels, element by element
         Quotients,  // QUANTIZE_LINEAR's quotients in a `precision` below f32
+        Clamped,    // QUANTIZED_LINEAR_ADD's output, clamped in place to the activation's bounds
         Ranges,     // the range of an input's elements
         Parameters  // the scale and the zero point that follow from the range
     } kind;
@@ -51,5 +52,8 @@ int lower(const Problem &problem, PassProblems &passes);
 // quotients with a scale of 1.0. Returns how many passes there are then. A CPU does not need this:
 // its pass computes the quotients box by box.
 int separate_quotients(PassProblems &passes, int count);
+// For GPUs: adds a pass that applies the activation of QUANTIZED_LINEAR_ADD, if it has one. Returns
+// how many passes there are then. A CPU clamps parts of boxes.
+int separate_activation(PassProblems &passes, int count);
 
 }  // namespace hewn

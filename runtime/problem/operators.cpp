@@ -91,27 +91,35 @@ constexpr hewn_tensor_role data = HEWN_TENSOR_ROLE_DATA, scale = HEWN_TENSOR_ROL
 #include "operators.inc"
 
 // All attributes, in the order of their operators.
-#define HEWN_VALUE(word, name, onnx) #word,
-#define HEWN_ATTRIBUTE(op, type, attribute, level, values) \
-    constexpr const char *words_##op##_##attribute[] = {values};
+// The lists end in an element of their own, as those of parameters would be empty.
+#define HEWN_VALUE(word, name, onnx, level) #word,
+#define HEWN_ATTRIBUTE(op, number, attribute, type, of, why, computed, values) \
+    constexpr const char *words_##op##_##attribute[] = {values nullptr};
 #include "attributes.inc"
-#define HEWN_VALUE(word, name, onnx) #name,
-#define HEWN_ATTRIBUTE(op, type, attribute, level, values) \
-    constexpr const char *names_##op##_##attribute[] = {values};
+#define HEWN_VALUE(word, name, onnx, level) #name,
+#define HEWN_ATTRIBUTE(op, number, attribute, type, of, why, computed, values) \
+    constexpr const char *names_##op##_##attribute[] = {values nullptr};
+#include "attributes.inc"
+#define HEWN_VALUE(word, name, onnx, level) level,
+#define HEWN_ATTRIBUTE(op, number, attribute, type, of, why, computed, values) \
+    constexpr hewn_feature_level levels_##op##_##attribute[] = {values 0};
 #include "attributes.inc"
 constexpr AttributeRule kAttributes[] = {
-#define HEWN_ATTRIBUTE(op, type, attribute, level, values) \
-    {type, \
+#define HEWN_ATTRIBUTE(op, number, attribute, type, of, why, computed, values) \
+    {number, \
      #attribute, \
-     level, \
-     &Attributes::op##_##attribute, \
+     offsetof(Attributes, op##_##attribute), \
+     of, \
      words_##op##_##attribute, \
      names_##op##_##attribute, \
-     int32_t(sizeof words_##op##_##attribute / sizeof(char *))},
+     levels_##op##_##attribute, \
+     int32_t(sizeof words_##op##_##attribute / sizeof(char *)) - 1, \
+     computed, \
+     why},
 #include "attributes.inc"
 };
 constexpr size_t kAttributeOffsets[] = {
-#define HEWN_ATTRIBUTE(op, type, attribute, level, values) offsetof(hewn_##op##_desc, attribute),
+#define HEWN_ATTRIBUTE(op, number, attribute, ...) offsetof(hewn_##op##_desc, attribute),
 #include "attributes.inc"
 };
 constexpr size_t kAttributeCount = sizeof kAttributes / sizeof kAttributes[0],
@@ -295,10 +303,20 @@ private:
     hewn_status read_attributes(const void *desc) {
         problem_.attributes = {};
         uint32_t n = 0;
+        const AttributeRule *choice = nullptr;
+        int32_t chosen = 0;
         for (size_t a; (a = nth_attribute(info_.type, n)) < kAttributeCount; n++) {
             const AttributeRule &rule = kAttributes[a];
-            const int32_t value = problem_.attributes.*rule.member = word_behind(desc, n);
-            HEWN_CHECK(check_attribute(rule, value));
+            const int32_t value = word_behind(desc, n);
+            std::memcpy(reinterpret_cast<char *>(&problem_.attributes) + rule.offset, &value,
+                        sizeof value);
+            if (rule.of) {
+                HEWN_CHECK(check_parameter(rule, value, *choice, chosen));
+                continue;
+            }
+            choice = &rule;
+            chosen = value;
+            HEWN_CHECK(check_choice(rule, value));
         }
         if (n % 2 == 0 || word_behind(desc, n) == 0) return HEWN_STATUS_OK;
         return fail(error_, HEWN_STATUS_INVALID_ARGUMENT, "%s: reserved is %d, must be 0",
@@ -315,16 +333,32 @@ private:
         return word;
     }
 
-    hewn_status check_attribute(const AttributeRule &rule, int32_t value) {
+    hewn_status check_choice(const AttributeRule &rule, int32_t value) {
         if (value < 0 || value >= rule.value_count)
             return fail(error_, HEWN_STATUS_INVALID_ARGUMENT,
                         "%s: %s %d is none of 0 (%s) to %d (%s)", info_.dml_name, rule.name,
-                        int(value), rule.names[0], int(rule.value_count - 1),
-                        rule.names[rule.value_count - 1]);
-        if (value == 0 || level_ >= rule.from) return HEWN_STATUS_OK;
+                        int(value), rule.names[0], int(rule.computed - 1),
+                        rule.names[rule.computed - 1]);
+        if (value >= rule.computed)
+            return fail(error_, HEWN_STATUS_UNSUPPORTED, "%s: %s %s is not supported, because %s",
+                        info_.dml_name, rule.name, rule.names[value], rule.why);
+        if (level_ >= rule.levels[value]) return HEWN_STATUS_OK;
         return fail(error_, HEWN_STATUS_UNSUPPORTED,
                     "%s: %s %s needs feature level %s, compiled at %s", info_.dml_name, rule.name,
-                    rule.names[value], word_of(rule.from), word_of(level_));
+                    rule.names[value], word_of(rule.levels[value]), word_of(level_));
+    }
+
+    // `word` has the bits of the parameter, and `chosen` is the value of `choice`.
+    hewn_status check_parameter(const AttributeRule &rule, int32_t word,
+                                const AttributeRule &choice, int32_t chosen) {
+        const uint32_t magnitude = uint32_t(word) & 0x7fffffff;
+        if (magnitude > 0x7f800000)
+            return fail(error_, HEWN_STATUS_INVALID_ARGUMENT, "%s: %s is NaN, must be a number",
+                        info_.dml_name, rule.name);
+        if (magnitude == 0 || rule.of >> chosen & 1) return HEWN_STATUS_OK;
+        return fail(error_, HEWN_STATUS_INVALID_ARGUMENT,
+                    "%s: %s is not 0, but %s %s does not have it", info_.dml_name, rule.name,
+                    choice.name, choice.names[chosen]);
     }
 
     // Has tensors converted to f32 if there are no kernels for their types: floats of `as_f32`,
@@ -684,7 +718,9 @@ hewn_status hewn_get_operator_attribute(uint32_t index, uint32_t attribute,
     const AttributeRule &rule = kAttributes[a];
     info->name = rule.name;
     info->values = rule.words;
-    info->value_count = uint32_t(rule.value_count);
-    info->allowed = known >= rule.from;
+    info->value_count = uint32_t(rule.computed);
+    info->allowed = rule.of || (rule.computed > 1 && known >= rule.levels[1]);
+    info->known_count = uint32_t(rule.value_count);
+    info->of = rule.of;
     return HEWN_STATUS_OK;
 }

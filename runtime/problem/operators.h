@@ -33,20 +33,24 @@ constexpr int kMaxTensors = max_tensor_count(), kMaxInputs = kMaxTensors - 1, kM
 
 // The values of a description's attributes. 0 is the default.
 struct Attributes {
-#define HEWN_ATTRIBUTE(op, type, attribute, level, values) int32_t op##_##attribute;
+#define HEWN_ATTRIBUTE(op, number, attribute, type, ...) type op##_##attribute;
 #include "attributes.inc"
 };
 
-// An attribute of an operator: a choice among the numbers from 0 on.
+// An attribute of an operator: a choice among the numbers from 0 on, or a parameter, an f32.
 struct AttributeRule {
     hewn_operator_type type;  // the operator that has it
     const char *name;
-    // The level from which on the value may be other than 0.
-    hewn_feature_level from;
-    int32_t Attributes::*member;
-    // The words and the names of the values, such as "f16" and "FLOAT16".
+    size_t offset;  // in Attributes
+    // For a parameter: a bit for each value of the choice before it that has the parameter.
+    uint32_t of;
+    // For a choice: the words and the names of the values, such as "f16" and "FLOAT16", and the
+    // levels from which on they exist. The first `computed` values are computed, and the others are
+    // refused, because of `why`.
     const char *const *words, *const *names;
-    int32_t value_count;
+    const hewn_feature_level *levels;
+    int32_t value_count, computed;
+    const char *why;
 };
 
 // The rules for a tensor of an operator.

@@ -26,7 +26,8 @@ int main(int argc, char **argv) {
     const hewn_dequantize_linear_desc dequantize = {sizeof dequantize, &u8, &scale, &zero, &f32};
     const hewn_add_desc add = {sizeof add, &f32, &f32, &f32};
     const hewn_quantized_linear_add_desc quantized_add = {
-        sizeof quantized_add, &u8, &scale, &zero, &u8, &scale, &zero, &scale, &zero, &u8};
+        sizeof quantized_add,           &u8, &scale, &zero, &u8, &scale, &zero, &scale, &zero, &u8,
+        HEWN_QUANTIZED_ACTIVATION_NONE, 0};
     float one = 1;
     uint8_t seven = 7;
     const hewn_buffer_binding x = {sizeof x, floats[0], 0, sizeof floats[0]},

@@ -177,6 +177,7 @@ Operator operator_of(hewn_operator_type op, const std::string &signature) {
 }
 
 const Operator ADD = operator_of(HEWN_OPERATOR_ADD, "f32"),
+               ADD1 = operator_of(HEWN_OPERATOR_ADD1, "f32"),
                QUANTIZE = operator_of(HEWN_OPERATOR_QUANTIZE_LINEAR, "f32_u8"),
                DEQUANTIZE = operator_of(HEWN_OPERATOR_DEQUANTIZE_LINEAR, "u8_f32"),
                QUANTIZE_63 = operator_of(HEWN_OPERATOR_QUANTIZE, "f32_u8"),
@@ -265,11 +266,13 @@ testing::AssertionResult agrees(const Operator &op, const Types &types, uint32_t
 // All combinations of types, at every level and with rank 4, which every table has.
 void all_types(const Operator &op, bool zero_point) {
     for (const hewn_feature_level level : LEVELS) {
+        // A level without the operator refuses it, whatever its types.
+        const bool has = info_of(op.op, level).max_dimension_count > 0;
         for (const hewn_data_type a : ALL_TYPES) {
             for (const hewn_data_type b : ALL_TYPES) {
                 for (const hewn_data_type output : ALL_TYPES) {
                     if (!zero_point) {
-                        ASSERT_TRUE(agrees(op, {a, b, output}, 4, level, true));
+                        ASSERT_TRUE(agrees(op, {a, b, output}, 4, level, has));
                         continue;
                     }
                     Types zero_points = ALL_TYPES;
@@ -387,7 +390,139 @@ TEST(Tables, Precision) {
     EXPECT_EQ(compiled(older).status, HEWN_STATUS_OK);
 }
 
+// A parameter of ADD1, and an activation that is known but not computed.
+TEST(Tables, ParametersAndRefusedValues) {
+    hewn_operator_attribute_info info{};
+    info.struct_size = sizeof info;
+    const uint32_t add1 = index_of(ADD1.op);
+    ASSERT_EQ(hewn_get_operator_attribute(add1, 0, 0, &info), HEWN_STATUS_OK);
+    EXPECT_STREQ(info.name, "activation");
+    EXPECT_STREQ(info.values[HEWN_ACTIVATION_CLIP], "clip");
+    EXPECT_STREQ(info.values[HEWN_ACTIVATION_GELU], "gelu");
+    EXPECT_EQ(info.value_count, HEWN_ACTIVATION_CLIP + 1u);
+    EXPECT_EQ(info.known_count, HEWN_ACTIVATION_GELU + 1u);
+    EXPECT_EQ(info.allowed, 1);
+    EXPECT_EQ(info.of, 0u);
+    ASSERT_EQ(hewn_get_operator_attribute(add1, 2, 0, &info), HEWN_STATUS_OK);
+    EXPECT_STREQ(info.name, "beta");
+    EXPECT_EQ(info.value_count, 0u);
+    EXPECT_EQ(info.known_count, 0u);
+    EXPECT_EQ(info.of, 1u << HEWN_ACTIVATION_LINEAR | 1u << HEWN_ACTIVATION_HARD_SIGMOID);
+    EXPECT_EQ(hewn_get_operator_attribute(add1, 7, 0, &info), INVALID);
+}
+
+TEST(Tables, Activations) {
+    const int64_t sizes[] = {1, 1, 1, 4};
+    const hewn_tensor_desc x = {sizeof x, F32, 4, sizes, nullptr, nullptr};
+    const auto compiled = [&](hewn_add1_desc own, hewn_feature_level level = 0) {
+        own.a_tensor = own.b_tensor = own.output_tensor = &x;
+        if (own.struct_size == 0) own.struct_size = sizeof own;
+        const hewn_operator_desc desc = {sizeof desc, ADD1.op, &own};
+        const hewn_compile_options options = at_level(level);
+        return outcome_of([&](hewn_error *error) {
+            hewn_operator *op = nullptr;
+            const hewn_status status = hewn_compile(nullptr, &desc, &options, &op, error);
+            hewn_destroy_operator(op);
+            return status;
+        });
+    };
+    const auto with = [](hewn_activation activation) {
+        hewn_add1_desc own = {};
+        own.activation = activation;
+        return own;
+    };
+    for (hewn_activation each = HEWN_ACTIVATION_IDENTITY; each <= HEWN_ACTIVATION_CLIP; each++) {
+        EXPECT_EQ(compiled(with(each)).status, HEWN_STATUS_OK) << each;
+        const Outcome outcome = compiled(with(each), HEWN_FEATURE_LEVEL_2_0);
+        if (each != HEWN_ACTIVATION_CLIP) EXPECT_EQ(outcome.status, HEWN_STATUS_OK) << each;
+        else
+            EXPECT_TRUE(
+                refused(outcome, UNSUPPORTED,
+                        {"ADD1: activation CLIP needs feature level hewn, compiled at 2.0"}));
+    }
+    EXPECT_TRUE(refused(compiled(with(HEWN_ACTIVATION_SIGMOID)), UNSUPPORTED,
+                        {"ADD1: activation SIGMOID is not supported, because no standard says how "
+                         "exp, tanh, log and erf are rounded"}));
+    for (const hewn_activation unknown : {-1, HEWN_ACTIVATION_GELU + 1})
+        EXPECT_TRUE(refused(compiled(with(unknown)), INVALID,
+                            {"ADD1: activation " + std::to_string(unknown) +
+                             " is none of 0 (IDENTITY) to 8 (CLIP)"}));
+
+    // Each parameter, in the order of the struct, and the activations that have it.
+    const std::vector<std::vector<hewn_activation>> having = {
+        {HEWN_ACTIVATION_LINEAR, HEWN_ACTIVATION_LEAKY_RELU, HEWN_ACTIVATION_THRESHOLDED_RELU,
+         HEWN_ACTIVATION_HARD_SIGMOID},
+        {HEWN_ACTIVATION_LINEAR, HEWN_ACTIVATION_HARD_SIGMOID},
+        {HEWN_ACTIVATION_SHRINK},
+        {HEWN_ACTIVATION_SHRINK},
+        {HEWN_ACTIVATION_CLIP},
+        {HEWN_ACTIVATION_CLIP}};
+    const std::vector<std::string> names = {"alpha", "beta", "bias", "threshold", "min", "max"};
+    const auto parameter = [](hewn_add1_desc &own, size_t i) -> float & {
+        return *(std::vector<float *>{&own.alpha, &own.beta, &own.bias, &own.threshold, &own.min,
+                                      &own.max}[i]);
+    };
+    for (size_t i = 0; i < names.size(); i++) {
+        for (hewn_activation each = HEWN_ACTIVATION_IDENTITY; each <= HEWN_ACTIVATION_CLIP;
+             each++) {
+            const bool has = std::count(having[i].begin(), having[i].end(), each) > 0;
+            for (const float value : {0.25f, -HUGE_VALF, 0x1p-149f}) {
+                hewn_add1_desc own = with(each);
+                parameter(own, i) = value;
+                if (has) EXPECT_EQ(compiled(own).status, HEWN_STATUS_OK) << names[i] << " " << each;
+                else
+                    EXPECT_TRUE(refused(
+                        compiled(own), INVALID,
+                        {"ADD1: " + names[i] + " is not 0, but activation ", " does not have it"}));
+            }
+            hewn_add1_desc own = with(each);
+            parameter(own, i) = -0.0f;
+            EXPECT_EQ(compiled(own).status, HEWN_STATUS_OK) << names[i] << " " << each;
+            parameter(own, i) = NAN;
+            EXPECT_TRUE(refused(compiled(own), INVALID,
+                                {"ADD1: " + names[i] + " is NaN, must be a number"}));
+        }
+    }
+    hewn_add1_desc reserved = with(HEWN_ACTIVATION_RELU);
+    reserved.reserved = 1;
+    EXPECT_TRUE(refused(compiled(reserved), INVALID, {"ADD1: reserved is 1, must be 0"}));
+    // Members beyond struct_size count as 0.
+    hewn_add1_desc shorter = with(99);
+    shorter.struct_size = offsetof(hewn_add1_desc, activation);
+    EXPECT_EQ(compiled(shorter).status, HEWN_STATUS_OK);
+}
+
+TEST(Tables, QuantizedActivations) {
+    const int64_t sizes[] = {1, 1, 1, 4}, one[] = {1, 1, 1, 1};
+    const hewn_tensor_desc x = {sizeof x, U8, 4, sizes, nullptr, nullptr},
+                           scale = {sizeof scale, F32, 4, one, nullptr, nullptr};
+    const auto compiled = [&](hewn_quantized_activation activation, hewn_feature_level level = 0) {
+        const hewn_quantized_linear_add_desc own = {sizeof own, &x,     &scale,     nullptr,
+                                                    &x,         &scale, nullptr,    &scale,
+                                                    nullptr,    &x,     activation, 0};
+        const hewn_operator_desc desc = {sizeof desc, QADD.op, &own};
+        const hewn_compile_options options = at_level(level);
+        return outcome_of([&](hewn_error *error) {
+            hewn_operator *op = nullptr;
+            const hewn_status status = hewn_compile(nullptr, &desc, &options, &op, error);
+            hewn_destroy_operator(op);
+            return status;
+        });
+    };
+    for (hewn_quantized_activation each = 0; each <= HEWN_QUANTIZED_ACTIVATION_RELU_N1_TO_1; each++)
+        EXPECT_EQ(compiled(each).status, HEWN_STATUS_OK);
+    EXPECT_EQ(compiled(HEWN_QUANTIZED_ACTIVATION_NONE, HEWN_FEATURE_LEVEL_6_4).status,
+              HEWN_STATUS_OK);
+    EXPECT_TRUE(refused(
+        compiled(HEWN_QUANTIZED_ACTIVATION_RELU6, HEWN_FEATURE_LEVEL_6_4), UNSUPPORTED,
+        {"QUANTIZED_LINEAR_ADD: activation RELU6 needs feature level hewn, compiled at 6.4"}));
+    EXPECT_TRUE(
+        refused(compiled(4), INVALID,
+                {"QUANTIZED_LINEAR_ADD: activation 4 is none of 0 (NONE) to 3 (RELU_N1_TO_1)"}));
+}
+
 TEST(Tables, AddTypes) { all_types(ADD, false); }
+TEST(Tables, Add1Types) { all_types(ADD1, false); }
 TEST(Tables, QuantizeLinearTypes) { all_types(QUANTIZE, true); }
 TEST(Tables, DequantizeLinearTypes) { all_types(DEQUANTIZE, true); }
 
@@ -1057,13 +1192,14 @@ TEST_F(RawCompile, StructSizeOfEveryDesc) {
         EXPECT_TRUE(refused(run(&wrapped), INVALID, {name, "struct_size"}));
     };
     too_small(HEWN_OPERATOR_ADD, hewn_add_desc{}, "ADD");
+    too_small(HEWN_OPERATOR_ADD1, hewn_add1_desc{}, "ADD1", offsetof(hewn_add1_desc, activation));
     too_small(HEWN_OPERATOR_QUANTIZE_LINEAR, hewn_quantize_linear_desc{}, "QUANTIZE_LINEAR",
               offsetof(hewn_quantize_linear_desc, precision));
     too_small(HEWN_OPERATOR_DEQUANTIZE_LINEAR, hewn_dequantize_linear_desc{}, "DEQUANTIZE_LINEAR");
     too_small(HEWN_OPERATOR_QUANTIZE, hewn_quantize_desc{}, "QUANTIZE");
     too_small(HEWN_OPERATOR_DEQUANTIZE, hewn_dequantize_desc{}, "DEQUANTIZE");
     too_small(HEWN_OPERATOR_QUANTIZED_LINEAR_ADD, hewn_quantized_linear_add_desc{},
-              "QUANTIZED_LINEAR_ADD");
+              "QUANTIZED_LINEAR_ADD", offsetof(hewn_quantized_linear_add_desc, activation));
 }
 
 TEST_F(RawCompile, UnknownOperator) {

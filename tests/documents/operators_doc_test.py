@@ -40,6 +40,15 @@ def tensor_row(tensor, tensors):
             "one" if tensor["one_element"] else ""]
 
 
+def attribute_row(attribute):
+    """The page's row for an attribute."""
+    if attribute["of"]:
+        return [attribute["name"], "", "a number, of " + " ".join(attribute["of"])]
+    values = [word + (f" ({attribute['newer'][word]})" if word in attribute["newer"] else "")
+              for word in attribute["values"]]
+    return [attribute["name"], attribute["from"], " ".join(values)]
+
+
 class OperatorsDocTest(unittest.TestCase):
     maxDiff = None
 
@@ -78,8 +87,7 @@ class OperatorsDocTest(unittest.TestCase):
     def test_attributes(self):
         for op in OPERATORS:
             due = [["attribute", "from", "values"]] if op["attributes"] else []
-            due += [[attribute["name"], attribute["from"], " ".join(attribute["values"])]
-                    for attribute in op["attributes"]]
+            due += [attribute_row(attribute) for attribute in op["attributes"]]
             self.assertEqual((tables(self.page[op["directml"]])[2:] or [[]])[0], due, op["name"])
 
     def test_kernels(self):

@@ -139,9 +139,12 @@ void compile(Input &input, hewn_device *device, const Hooks &hooks) {
     const hewn_operator_desc desc = {sizeof desc,
                                      input.one_in(32) ? input.take<int32_t>() : variant.op(),
                                      input.one_in(64) ? nullptr : own.data()};
-    // Attributes lie after the tensors. The first one is a precision.
+    // Attributes lie after the tensors: two choices of QUANTIZE_LINEAR, or an activation and its
+    // parameters.
     if (input.one_in(8)) {
-        const std::array<int32_t, 2> attributes = {int32_t(input.below(4)), input.one_in(16)};
+        std::array<int32_t, 8> attributes = {int32_t(input.below(10)), input.one_in(16)};
+        for (size_t i = 1; i < attributes.size(); i++)
+            if (input.one_in(4)) attributes[i] = input.take<int32_t>();
         std::memcpy(&own[1 + count], attributes.data(), sizeof attributes);
         struct_size += uint32_t(sizeof attributes);
         std::memcpy(own.data(), &struct_size, sizeof struct_size);

@@ -78,12 +78,14 @@ void on_two_threads(int64_t count, const std::function<void(int64_t)> &work) {
 class Runner {
 public:
     Runner(const std::string &operator_name, const std::string &signature,
-           const std::string &variant, int64_t n, int64_t block = 0)
+           const std::string &variant, int64_t n, int64_t block = 0,
+           std::vector<int32_t> attributes = {})
         : variant_(variant),
           operator_(facts(operator_name)),
           types_(operand_types(operator_, signature)),
           n_(n),
-          block_(block) {
+          block_(block),
+          attributes_(std::move(attributes)) {
         const hewn_compile_options options = compile_options(variant.c_str(), 1);
         const Outcome outcome = compile(options, op_);
         EXPECT_EQ(outcome.status, HEWN_STATUS_OK) << variant << ": " << outcome;
@@ -113,6 +115,7 @@ private:
     const OperatorFacts &operator_;
     const DataTypes types_;
     const int64_t n_, block_;
+    const std::vector<int32_t> attributes_;
     OperatorPtr op_;
 
     Outcome compile(const hewn_compile_options &options, OperatorPtr &op) const {
@@ -125,7 +128,8 @@ private:
                 operator_.is_parameter(i) && !blocked ? &broadcast : &dense,
                 blocked ? &block_ : nullptr});
         }
-        return hewn_test::compile(Description(operator_.type, std::move(descs)), &options, op);
+        return hewn_test::compile(Description(operator_.type, std::move(descs), attributes_),
+                                  &options, op);
     }
     std::vector<hewn_buffer_binding> bindings_of(const std::vector<const void *> &operands) const {
         std::vector<hewn_buffer_binding> bindings;
@@ -160,11 +164,11 @@ std::string signature_of_kernels(const std::string &operator_name, const std::st
 
 // A runner for each variant that runs here. `types` are a signature's words.
 std::vector<Runner> runners(const std::string &operator_name, const std::string &types, int64_t n,
-                            int64_t block = 0) {
+                            int64_t block = 0, const std::vector<int32_t> &attributes = {}) {
     std::vector<Runner> result;
     for (const std::string &variant :
          runnable_variants(operator_name, signature_of_kernels(operator_name, types)))
-        result.emplace_back(operator_name, types, variant, n, block);
+        result.emplace_back(operator_name, types, variant, n, block, attributes);
     return result;
 }
 
@@ -612,13 +616,72 @@ TEST(ExhaustiveRequantize, U8) { all_requantized_from<uint8_t>("u8"); }
 TEST(ExhaustiveRequantize, I16) { all_requantized_from<int16_t>("i16"); }
 TEST(ExhaustiveRequantize, U16) { all_requantized_from<uint16_t>("u16"); }
 
+// ---- ADD1 ---------------------------------------------------------------------------------------
+
+// All sums of f16 or bf16, as a + -0 and as sums that are rounded, for every activation with many
+// parameters.
+template<class T>
+void all_activated(const std::string &signature) {
+    constexpr size_t N = 65536;
+    if (runnable_variants("add1", signature).empty())
+        GTEST_SKIP() << "add1_" << signature << ": no variant of it runs here";
+    Random random("ExhaustiveAdd1." + signature);
+    std::vector<T> a(N), none(N, reference::from_f32<T>(-0.0f)), b(N);
+    for (size_t i = 0; i < N; i++) {
+        a[i] = T{uint16_t(i)};
+        b[i] = T{uint16_t(random.bits())};
+    }
+    std::vector<std::vector<int32_t>> sets;
+    for (int32_t activation = HEWN_ACTIVATION_IDENTITY; activation <= HEWN_ACTIVATION_CLIP;
+         activation++) {
+        const bool fixed = activation == HEWN_ACTIVATION_IDENTITY ||
+                           activation == HEWN_ACTIVATION_RELU ||
+                           activation == HEWN_ACTIVATION_SOFTSIGN;
+        for (int i = 0, n = fixed ? 1 : EMULATED ? 3 : 60; i < n; i++)
+            sets.push_back(with_parameters(HEWN_OPERATOR_ADD1, {activation}, random));
+    }
+    FirstFailure failure;
+    on_two_threads(int64_t(sets.size()), [&](int64_t index) {
+        const std::vector<int32_t> &attributes = sets[size_t(index)];
+        const auto parameter = [&](size_t i) {
+            return reference::from_bits(uint32_t(attributes[i]));
+        };
+        const reference::ActivationParameters parameters = {
+            parameter(1), parameter(2), parameter(3), parameter(4), parameter(5), parameter(6)};
+        std::vector<T> want(N), got(N);
+        for (const std::vector<T> &other : {none, b}) {
+            for (size_t i = 0; i < N; i++)
+                want[i] = reference::add1(a[i], other[i], reference::Activation(attributes[0]),
+                                          parameters);
+            for (const Runner &runner : runners("add1", signature, N, 0, attributes)) {
+                std::memset(got.data(), SENTINEL, got.size() * sizeof(T));
+                if (!runner.run({a.data(), other.data(), got.data()}))
+                    failure.report(runner.variant() + " failed");
+                const std::string text = differences<T>(runner, want, got, [&](size_t i) {
+                    std::string inputs = text_of(a[i]) + " + " + text_of(other[i]) +
+                                         ", activation " + std::to_string(attributes[0]);
+                    for (size_t p = 1; p < attributes.size(); p++)
+                        inputs += " " + text_of(parameter(p));
+                    return inputs;
+                });
+                if (!text.empty()) failure.report(text);
+            }
+        }
+    });
+    EXPECT_FALSE(failure) << failure.text() << "; HEWN_SEED=" << seed();
+}
+TEST(ExhaustiveAdd1, F16) { all_activated<f16>("f16"); }
+TEST(ExhaustiveAdd1, BF16) { all_activated<bf16>("bf16"); }
+
 // ---- QUANTIZED_LINEAR_ADD -----------------------------------------------------------------------
 
 template<class A, class B, class Q>
 HEWN_TEST_CLONES void quantized_add_all(const A *a, float as, A az, const B *b, float bs, B bz,
-                                        float os, Q oz, Q *y, size_t n) {
+                                        float os, Q oz, int activation, Q *y, size_t n) {
     for (size_t i = 0; i < n; i++)
-        y[i] = reference::quantized_linear_add(a[i], as, az, b[i], bs, bz, os, oz);
+        y[i] = reference::quantized_activation(
+            reference::quantized_linear_add(a[i], as, az, b[i], bs, bz, os, oz), activation, os,
+            oz);
 }
 
 // All pairs (a, b) of 8 bits, or all a of 16 bits with a random b each, for many scales and zero
@@ -626,8 +689,11 @@ HEWN_TEST_CLONES void quantized_add_all(const A *a, float as, A az, const B *b, 
 template<class A, class B, class Q>
 void all_pairs(const std::string &signature) {
     constexpr size_t N = 65536;
-    const std::vector<Runner> all = runners("quantized_linear_add", signature, N);
-    if (all.empty())
+    std::vector<std::vector<Runner>> of_activation;
+    for (int32_t activation = HEWN_QUANTIZED_ACTIVATION_NONE;
+         activation <= HEWN_QUANTIZED_ACTIVATION_RELU_N1_TO_1; activation++)
+        of_activation.push_back(runners("quantized_linear_add", signature, N, 0, {activation}));
+    if (of_activation.front().empty())
         GTEST_SKIP() << "quantized_linear_add_" << signature << ": no variant of it runs here";
     std::vector<A> a(N);
     std::vector<B> b(N);
@@ -671,8 +737,11 @@ void all_pairs(const std::string &signature) {
     on_two_threads(int64_t(sets.size()), [&](int64_t index) {
         const Parameters &p = sets[size_t(index)];
         std::vector<Q> want(N), got(N);
-        quantized_add_all(a.data(), p.as, p.az, b.data(), p.bs, p.bz, p.os, p.oz, want.data(), N);
-        for (const Runner &runner : all) {
+        // Every second set has no activation.
+        const int activation = index % 2 ? 0 : int(index / 2 % 4);
+        quantized_add_all(a.data(), p.as, p.az, b.data(), p.bs, p.bz, p.os, p.oz, activation,
+                          want.data(), N);
+        for (const Runner &runner : of_activation[size_t(activation)]) {
             // Only constants are folded (runtime/cpu/folding.h).
             for (const bool constant : {false, true}) {
                 std::memset(got.data(), SENTINEL, got.size() * sizeof(Q));
@@ -684,7 +753,8 @@ void all_pairs(const std::string &signature) {
                     return std::string(constant ? "constants" : "bound") + ", a " + text_of(a[i]) +
                            ", b " + text_of(b[i]) + ", scales " + text_of(p.as) + ", " +
                            text_of(p.bs) + ", " + text_of(p.os) + ", zero points " + text_of(p.az) +
-                           ", " + text_of(p.bz) + ", " + text_of(p.oz);
+                           ", " + text_of(p.bz) + ", " + text_of(p.oz) + ", activation " +
+                           std::to_string(activation);
                 });
                 if (!text.empty()) failure.report(text);
             }

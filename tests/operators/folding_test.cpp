@@ -317,8 +317,18 @@ hewn::Problem problem_of_all_pairs(const Folded &of) {
                            output = described(of.data_types[2], kPairs),
                            output_zero = described(of.data_types[2], one),
                            scale = described(HEWN_DATA_TYPE_FLOAT32, one);
-    const hewn_quantized_linear_add_desc own = {sizeof own, &a,      &scale, &a_zero,      &b,
-                                                &scale,     &b_zero, &scale, &output_zero, &output};
+    const hewn_quantized_linear_add_desc own = {sizeof own,
+                                                &a,
+                                                &scale,
+                                                &a_zero,
+                                                &b,
+                                                &scale,
+                                                &b_zero,
+                                                &scale,
+                                                &output_zero,
+                                                &output,
+                                                HEWN_QUANTIZED_ACTIVATION_NONE,
+                                                0};
     const hewn_operator_desc desc = {sizeof desc, HEWN_OPERATOR_QUANTIZED_LINEAR_ADD, &own};
     hewn::Problem problem = {};
     hewn_error error = {sizeof error, 0, ""};

@@ -870,10 +870,31 @@ TEST(Forms, RequantizeByReciprocals) {
         EXPECT_FALSE(multiplies(kU8, 256, scale, 1)) << scale;
 }
 
+// The activation of ADD1 decides which form it calls.
+TEST(Forms, OfActivations) {
+    if (!is_built({"add1"})) GTEST_SKIP() << kNotBuilt;
+    const Sizes size = {4096};
+    const hewn_tensor_desc x = described(HEWN_DATA_TYPE_FLOAT32, size, nullptr);
+    const char *const forms[] = {"general", "pieces",   "clamped", "pieces", "pieces",
+                                 "pieces",  "softsign", "pieces",  "clamped"};
+    PlannedVariant variant;
+    int count = 0;
+    for (const char *name : {"general", "clamped", "pieces", "softsign"})
+        variant.forms[count++] = {name, nullptr, 0b1111};
+    for (hewn_activation each = HEWN_ACTIVATION_IDENTITY; each <= HEWN_ACTIVATION_CLIP; each++) {
+        hewn_add1_desc own = {sizeof own, &x, &x, &x, each, 0, 0, 0, 0, 0, 0, 0};
+        const hewn::Problem problem = read(HEWN_OPERATOR_ADD1, own);
+        hewn::CpuKernel kernel = {};
+        EXPECT_EQ(plan(problem, variant, kernel), 1);
+        EXPECT_STREQ(kernel.form->name, forms[each]) << each;
+        EXPECT_EQ(kernel.quick, nullptr);
+    }
+}
+
 // Three operators take longer to compute than their memory takes to move: QUANTIZED_LINEAR_ADD,
 // QUANTIZED_LINEAR_MUL and REQUANTIZE.
 TEST(Forms, AreBoundByArithmetic) {
-    if (!is_built({"add", "quantize_linear", "dequantize_linear", "quantized_linear_add",
+    if (!is_built({"add", "add1", "quantize_linear", "dequantize_linear", "quantized_linear_add",
                    "quantized_linear_mul", "requantize"}))
         GTEST_SKIP() << kNotBuilt;
     const Sizes size = {4096}, once = {0};
@@ -881,12 +902,24 @@ TEST(Forms, AreBoundByArithmetic) {
                            number = described(HEWN_DATA_TYPE_FLOAT32, size, nullptr),
                            scale = described(HEWN_DATA_TYPE_FLOAT32, size, &once);
     const hewn_add_desc add = {sizeof add, &x, &x, &x};
+    const hewn_add1_desc add1 = {
+        sizeof add1, &number, &number, &number, HEWN_ACTIVATION_RELU, 0, 0, 0, 0, 0, 0, 0};
     const hewn_quantize_linear_desc quantize = {
         sizeof quantize, &number, &scale, nullptr, &x, HEWN_PRECISION_FLOAT32, 0};
     const hewn_dequantize_linear_desc dequantize = {sizeof dequantize, &x, &scale, nullptr,
                                                     &number};
-    const hewn_quantized_linear_add_desc quantized_add = {
-        sizeof quantized_add, &x, &scale, nullptr, &x, &scale, nullptr, &scale, nullptr, &x};
+    const hewn_quantized_linear_add_desc quantized_add = {sizeof quantized_add,
+                                                          &x,
+                                                          &scale,
+                                                          nullptr,
+                                                          &x,
+                                                          &scale,
+                                                          nullptr,
+                                                          &scale,
+                                                          nullptr,
+                                                          &x,
+                                                          HEWN_QUANTIZED_ACTIVATION_NONE,
+                                                          0};
     const hewn_quantized_linear_mul_desc quantized_mul = {
         sizeof quantized_mul, &x, &scale, nullptr, &x, &scale, nullptr, &scale, nullptr, &x};
     const hewn_requantize_desc requantize = {sizeof requantize, &x, &scale, nullptr, &scale,
@@ -896,6 +929,7 @@ TEST(Forms, AreBoundByArithmetic) {
         variant.knobs.reciprocal_elements = 256;
         variant.forms[0] = {"general", nullptr, 0};
         variant.forms[1] = {"divide", nullptr, 0};
+        variant.forms[2] = {"clamped", nullptr, 0};
         hewn::CpuKernel kernel = {};
         kernel.problem = &problem;
         const hewn::Tensor *operands[hewn::kMaxOperands];
@@ -906,6 +940,7 @@ TEST(Forms, AreBoundByArithmetic) {
         return modes[0].traits.compute_bound;
     };
     EXPECT_FALSE(bound(read(HEWN_OPERATOR_ADD, add)));
+    EXPECT_FALSE(bound(read(HEWN_OPERATOR_ADD1, add1)));
     EXPECT_FALSE(bound(read(HEWN_OPERATOR_QUANTIZE_LINEAR, quantize)));
     EXPECT_FALSE(bound(read(HEWN_OPERATOR_DEQUANTIZE_LINEAR, dequantize)));
     EXPECT_TRUE(bound(read(HEWN_OPERATOR_QUANTIZED_LINEAR_ADD, quantized_add)));

@@ -107,7 +107,8 @@ public:
         if (in_place >= 0) buffers.back().buffer.host = buffers[size_t(in_place)].buffer.host;
         const auto at = [&](int i) { return &buffers[size_t(i)].buffer; };
         switch (operator_) {
-        case HEWN_OPERATOR_ADD: call(form_, at(0), at(1), distance, at(2)); break;
+        case HEWN_OPERATOR_ADD:
+        case HEWN_OPERATOR_ADD1: call(form_, at(0), at(1), distance, at(2)); break;
         case HEWN_OPERATOR_QUANTIZE_LINEAR: quantize(at(0), distance, at(1), rows); break;
         case HEWN_OPERATOR_DEQUANTIZE_LINEAR:
             call(form_, at(0), at(1), at(2), distance, at(3));

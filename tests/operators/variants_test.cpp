@@ -676,7 +676,7 @@ TEST_P(VariantTest, Large) {
         if (left_out(random, 3)) continue;
         for (const int32_t max_threads : {0, 1, 3})
             ASSERT_TRUE(check(problem, variant.name, max_threads)) << max_threads << " threads";
-        if (variant.op() != HEWN_OPERATOR_ADD) continue;
+        if (!facts(variant.op()).in_place) continue;
         problem.in_place = 1;
         problem.inputs[0].emplace(Tensor(variant.types()[0], sizes, output_strides));
         fill_inputs(problem, random);
@@ -702,23 +702,25 @@ void copy_into(Tensor &tensor, const std::vector<T> &values) {
     for (size_t i = 0; i < values.size(); i++) tensor.set(int64_t(i), values[i]);
 }
 
-// ADD of every special value and every other: integers that wrap, overflow to infinity, inf - inf,
-// NaN, -0.0, subnormals.
+// ADD or ADD1 of every special value and every other: integers that wrap, overflow to infinity,
+// inf - inf, NaN, -0.0, subnormals.
 testing::AssertionResult add_specials(const Variant &variant,
-                                      const std::vector<hewn_data_type> &types, Random &random) {
+                                      const std::vector<hewn_data_type> &types,
+                                      const std::vector<int32_t> &attributes, Random &random) {
     testing::AssertionResult result = testing::AssertionSuccess();
     with_any_type(types[0], [&](auto tag) {
         const auto values = special_values<decltype(tag)>();
         const int64_t n = int64_t(values.size());
-        Problem problem = make_problem(HEWN_OPERATOR_ADD, types, {n, n},
+        Problem problem = make_problem(variant.op(), types, {n, n},
                                        {Layout::per_row, Layout::per_column}, random);
+        problem.attributes = attributes;
         copy_into(*problem.inputs[0], values);
         copy_into(*problem.inputs[1], values);
         result = check(problem, variant.name);
         if (!result) return;
         // The same pairs from contiguous inputs.
-        Problem dense =
-            make_problem(HEWN_OPERATOR_ADD, types, {n * n}, all_dense(HEWN_OPERATOR_ADD), random);
+        Problem dense = make_problem(variant.op(), types, {n * n}, all_dense(variant.op()), random);
+        dense.attributes = attributes;
         for (int64_t i = 0; i < n * n; i++) {
             dense.inputs[0]->set(i, values[size_t(i / n)]);
             dense.inputs[1]->set(i, values[size_t(i % n)]);
@@ -826,7 +828,6 @@ testing::AssertionResult quantize_to_codes(const Variant &variant, Random &rando
                         });
                         fill(*problem.inputs[1],
                              [&](int64_t i) { problem.inputs[1]->set(i, scale); });
-                        problem.attributes = {0, int32_t(random.integer(0, 1))};
                         if (result) result = check(problem, variant.name);
                     };
                     const int64_t n = int64_t(values.size());
@@ -1239,7 +1240,16 @@ TEST_P(VariantTest, SpecialValues) {
     switch (variant.op()) {
     case HEWN_OPERATOR_ADD:
         for (const auto &types : variant.all_types())
-            EXPECT_TRUE(add_specials(variant, types, random));
+            EXPECT_TRUE(add_specials(variant, types, {}, random));
+        break;
+    case HEWN_OPERATOR_ADD1:
+        for (int32_t activation = HEWN_ACTIVATION_IDENTITY; activation <= HEWN_ACTIVATION_CLIP;
+             activation++) {
+            for (int i = 0, n = EMULATED ? 4 : 24; i < n; i++)
+                ASSERT_TRUE(add_specials(variant, variant.types(),
+                                         with_parameters(variant.op(), {activation}, random),
+                                         random));
+        }
         break;
     case HEWN_OPERATOR_QUANTIZE_LINEAR: EXPECT_TRUE(quantize_specials(variant, random)); break;
     case HEWN_OPERATOR_DEQUANTIZE_LINEAR: EXPECT_TRUE(dequantize_specials(variant, random)); break;
@@ -1255,8 +1265,14 @@ TEST_P(VariantTest, SpecialValues) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, VariantTest, testing::ValuesIn(all_variants()), variant_name);
-INSTANTIATE_TEST_SUITE_P(, InPlaceTest, testing::ValuesIn(variants_of("add")), variant_name);
-// A build without ADD has no such test.
+std::vector<Variant> variants_in_place() {
+    std::vector<Variant> variants;
+    for (const Variant &variant : all_variants())
+        if (facts(variant.op()).in_place) variants.push_back(variant);
+    return variants;
+}
+INSTANTIATE_TEST_SUITE_P(, InPlaceTest, testing::ValuesIn(variants_in_place()), variant_name);
+// A build without ADD and ADD1 has no such test.
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(InPlaceTest);
 
 }  // namespace

@@ -80,8 +80,18 @@ int main(int argc, char **argv) {
     const hewn_quantize_linear_desc quantize = {sizeof quantize,        &x, &scale, &zero, &q,
                                                 HEWN_PRECISION_FLOAT32, 0};
     const hewn_dequantize_linear_desc dequantize = {sizeof dequantize, &q, &scale, &zero, &x};
-    const hewn_quantized_linear_add_desc sum = {sizeof sum, &q,    &scale, &zero, &q,
-                                                &scale,     &zero, &scale, &zero, &q};
+    const hewn_quantized_linear_add_desc sum = {sizeof sum,
+                                                &q,
+                                                &scale,
+                                                &zero,
+                                                &q,
+                                                &scale,
+                                                &zero,
+                                                &scale,
+                                                &zero,
+                                                &q,
+                                                HEWN_QUANTIZED_ACTIVATION_NONE,
+                                                0};
     expect(HEWN_OPERATOR_QUANTIZE_LINEAR, &quantize, HEWN_STATUS_OK, "");
     expect(HEWN_OPERATOR_ADD, &add, HEWN_STATUS_UNSUPPORTED, "no kernel add_f32");
     expect(HEWN_OPERATOR_ADD, &mixed, HEWN_STATUS_INVALID_ARGUMENT, "BTensor");

@@ -264,24 +264,29 @@ TEST_P(AllocationTest, StackIsBounded) {
     const Variant &variant = GetParam();
     Random random = this->random();
     const size_t inputs = free_inputs(variant.op()).size();
-    std::vector<Problem> problems;
-    problems.push_back(make_problem(variant.op(), variant.types(), {700, 500},
-                                    std::vector<std::vector<int64_t>>(inputs, {1, 700}), {500, 1},
-                                    random));
-    size_t limit = 92;
-    if (variant.op() == HEWN_OPERATOR_QUANTIZE_LINEAR) {
-        problems.push_back(make_problem(variant.op(), variant.types(), {700, 500},
-                                        {{1, 700}, {0, 1}, {0, 1}}, {500, 1}, random));
-        limit += 33;
-    }
+    constexpr size_t SCRATCH = 92, ROWS_OF_SCALES = 33;  // KiB
+    struct Bounded {
+        Problem problem;
+        size_t most;
+    };
+    std::vector<Bounded> all;
+    all.push_back(
+        {make_problem(variant.op(), variant.types(), {700, 500},
+                      std::vector<std::vector<int64_t>>(inputs, {1, 700}), {500, 1}, random),
+         SCRATCH});
+    if (variant.op() == HEWN_OPERATOR_QUANTIZE_LINEAR)
+        all.push_back({make_problem(variant.op(), variant.types(), {700, 500},
+                                    {{1, 700}, {0, 1}, {0, 1}}, {500, 1}, random),
+                       SCRATCH + ROWS_OF_SCALES});
     if (variant.op() == HEWN_OPERATOR_QUANTIZE_LINEAR &&
         variant.types()[0] == HEWN_DATA_TYPE_FLOAT32) {
-        problems.push_back(make_problem(variant.op(), variant.types(), {700, 500},
-                                        {{1, 700}, {1, 700}, {1, 700}}, {500, 1}, random));
-        problems.back().attributes = {HEWN_PRECISION_FLOAT16};
+        all.push_back({make_problem(variant.op(), variant.types(), {700, 500},
+                                    {{1, 700}, {1, 700}, {1, 700}}, {500, 1}, random),
+                       SCRATCH});
+        all.back().problem.attributes[0] = HEWN_PRECISION_FLOAT16;
     }
     const size_t thread_alone = stack_of([] {});
-    for (Problem &problem : problems) {
+    for (auto &[problem, most] : all) {
         fill_inputs(problem, random);
         const hewn_compile_options options = compile_options(variant.name.c_str(), 1);
         OperatorPtr op;
@@ -294,7 +299,6 @@ TEST_P(AllocationTest, StackIsBounded) {
         });
         EXPECT_GT(bytes, thread_alone + 10000)
             << describe(problem) << ": no scratch memory was measured";
-        const size_t most = problem.attributes.empty() ? limit : 92;
         EXPECT_LE(bytes, thread_alone + most * 1024) << describe(problem);
     }
 }

@@ -46,6 +46,28 @@ class AddTest(CliTest):
         self.refuse("add", self.save("x.npy", np.ones(1, F32)), zero, says=["bf16", "astype('<f4')"])
         self.refuse("add", zero, self.path("x.npy"), says=["f32", "astype(ml_dtypes.bfloat16)"])
 
+    def test_activations(self):
+        a, b = self.save("a.npy", np.array([-3, -0.0, 0.5, np.nan], F32)), self.save("b.npy", F32(-0.0))
+        for words, due in (
+            ([], [-3, -0.0, 0.5, np.nan]),
+            (["--activation", "relu"], [0, 0, 0.5, np.nan]),
+            (["--activation", "leaky_relu", "--alpha", 0.5], [-1.5, -0.0, 0.5, np.nan]),
+            (["--activation", "shrink", "--bias", 1, "--threshold", 2], [-2, 0, 0, 0]),
+            (["--activation", "clip", "--min=-1", "--max", "inf"], [-1, -0.0, 0.5, np.nan]),
+        ):
+            self.assert_same(self.compute("add1", a, b, *words), np.array(due, F32), str(words))
+        self.refuse("add1", a, b, "--activation", "leaky_relu",
+                    says="--alpha: is missing; --activation leaky_relu needs it")
+        self.refuse("add1", a, b, "--activation", "leaky_relu", "--alpha", "x",
+                    says="--alpha: 'x' is not a number")
+        self.refuse("add1", a, b, "--activation", "relu", "--alpha", 1, code=1,
+                    says="alpha is not 0, but activation RELU does not have it")
+        self.refuse("add1", a, b, "--activation", "tanh", code=1,
+                    says="activation TANH is not supported")
+        self.refuse("add1", a, b, "--activation", "clip", "--min", 0, "--max", 1,
+                    "--feature-level", "6.4", code=1,
+                    says="activation CLIP needs feature level hewn")
+
     def test_broadcasting(self):
         for a_shape, b_shape in [((3, 4), (4,)), ((3, 1), (1, 4)), ((), (2, 3)), ((5,), ()),
                                  ((2, 1, 3, 1), (4, 1, 5)),

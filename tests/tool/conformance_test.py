@@ -302,14 +302,22 @@ class ConformanceTest(CliTest):
             item.update(shape=[1] * 8, strides=[1] * 8)
         self.check(deep, passed=1)
 
+    def test_activations(self):
+        leaky = dict(add_case("f32", [-4.0, 1.0], [1.0, 1.0], [-1.5, 2.0]), op="ADD1")
+        leaky["attrs"] = {"activation": "LEAKY_RELU", "alpha": 0.5}
+        self.check([leaky, dict(leaky, attrs={"activation": "leaky_relu", "alpha": 0.5})], passed=2)
+        self.check(dict(leaky, attrs={"activation": "RELU"}), failed=1)
+        infinite = dict(add_case("f32", [-4.0, 1.0], [1.0, 1.0], [-1.0, 2.0]), op="ADD1")
+        infinite["attrs"] = {"activation": "CLIP", "min": -1, "max": "inf"}
+        self.check(infinite, passed=1)
+        self.broken(dict(leaky, attrs={"activation": "Relu"}), "'activation' is \"Relu\", not identity")
+        self.broken(dict(leaky, attrs={"activation": "LINEAR", "alpha": "much"}), "'alpha'")
+        self.broken(dict(leaky, attrs={"clamp": [0, 1]}), "unknown field 'clamp'")
+
     def test_the_family(self):
-        """Rows, operators and attributes that hewn lacks, refusals, and blocks."""
-        other = dict(add_case(), op="ADD1", row="ADD1")
-        clamp = linear_case("QUANTIZE_LINEAR", "f32", [1.0], 1.0, 0, "u8", [1], row="Q.8")
-        clamp["attrs"] = {"clamp": [0, 6]}
-        self.check([other, clamp], skipped=2,
-                   says=["  1  ADD1: outside the tables: operator ADD1\n",
-                         "  1  Q.8: outside the tables: attribute clamp\n"])
+        """Rows, attributes of ONNX, refusals, and blocks."""
+        self.check(dict(add_case("f64"), row="ADD.64"), skipped=1,
+                   says=["  1  ADD.64: outside the tables: dtype f64\n"])
         beyond = linear_case("QUANTIZE_LINEAR", "f32", [-1000.0, 57344.0], 1.0, None, "f8e4m3fn",
                              [0xfe, 0x7e], attrs={"saturate": 1})
         no_number = make_tensor("f8e4m3fn", [2], [0x7f, 0xff])
@@ -318,6 +326,7 @@ class ConformanceTest(CliTest):
         self.check([dict(beyond, output=no_number), dict(beyond, attrs={"saturate": 0})], failed=2)
         self.broken(dict(beyond, attrs={"saturate": True}), "'saturate' is true, not 1 0")
         self.broken(dict(beyond, op="QUANTIZE"), "'attrs' of QUANTIZE has the unknown field 'saturate'")
+        self.broken(dict(beyond, attrs={"clamp": [0, 6]}), "unknown field 'clamp'")
         tie = linear_case("QUANTIZE_LINEAR", "f32", [0.25, 0.449951171875], 0.0999755859375, 0,
                           "i8", [2, 4], row="Q.precision", attrs={"precision": "f16"})
         exact = dict(tie, output=make_tensor("i8", [2], [3, 5]), attrs={"precision": "f32"})

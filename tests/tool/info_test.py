@@ -17,7 +17,7 @@ class InfoTest(CliTest):
                            for part in ["MAJOR", "MINOR", "PATCH"])
         self.assertEqual(self.succeed("--version").stdout, f"hewn {version}\n")
         self.assertEqual(json.loads(self.succeed("info", "--json").stdout)["version"], version)
-        for command in [[], ["info"], ["add"], ["quantize"], ["dequantize"], ["qadd"], ["qmul"],
+        for command in [[], ["info"], ["add"], ["add1"], ["quantize"], ["dequantize"], ["qadd"], ["qmul"],
                         ["requantize"], ["dynamic"], ["dml-quantize"], ["dml-dequantize"],
                         ["conformance"], ["verify"], ["replay"]]:
             text = self.succeed(*command, "--help").stdout

@@ -36,6 +36,17 @@ class QaddTest(CliTest):
         self.assert_same(self.compute("qadd", *ones, *scales), np.full(3, 2, "u1"))
         self.assert_same(self.compute("qadd", *ones[::-1], *scales), np.full(3, 2, "i1"))
 
+    def test_activations(self):
+        a = self.save("a.npy", np.array([0, 90, 110, 255], "u1"))
+        b = self.save("b.npy", np.zeros(4, "u1"))
+        words = ["--a-scale", 1, "--b-scale", 1, "--scale", 0.5, "--a-zero-point", 100,
+                 "--zero-point", 8]
+        for activation, due in (("none", [0, 0, 28, 255]), ("relu", [8, 8, 28, 255]),
+                                ("relu6", [8, 8, 20, 20]), ("relu_n1_to_1", [6, 6, 10, 10])):
+            self.assert_same(self.compute("qadd", a, b, *words, "--activation", activation),
+                             np.array(due, "u1"), activation)
+        self.refuse("qadd", a, b, *words, "--activation", "relu7", says="relu7")
+
     def test_refused(self):
         a = self.save("a.npy", np.zeros((2, 3), "u1"))
         scales = ["--a-scale", 1, "--b-scale", 1, "--scale", 1]

@@ -16,6 +16,7 @@ from cli import F32, HANG, SOURCE_DIR, CliTest, cpu_targets, dequantize, quantiz
 # DxDispatch/src/model/JsonParsersGenerated.cpp of microsoft/DirectML at a9614e8.
 DXDISPATCH_OPERATORS = {
     "DML_OPERATOR_ELEMENT_WISE_ADD": ({"ATensor", "BTensor", "OutputTensor"}, set()),
+    "DML_OPERATOR_ELEMENT_WISE_ADD1": ({"ATensor", "BTensor", "OutputTensor"}, set()),
     "DML_OPERATOR_ELEMENT_WISE_QUANTIZE_LINEAR": ({"InputTensor", "ScaleTensor", "OutputTensor"},
                                                   {"ZeroPointTensor"}),
     "DML_OPERATOR_ELEMENT_WISE_DEQUANTIZE_LINEAR": ({"InputTensor", "ScaleTensor", "OutputTensor"},
@@ -94,7 +95,7 @@ class ReplayTest(CliTest):
         return name, operator["desc"]["OutputTensor"], inputs
 
     def expected(self, operator, dtype, tensors):
-        if operator == "ADD":
+        if operator in {"ADD", "ADD1"}:
             with np.errstate(all="ignore"):
                 return tensors["ATensor"] + tensors["BTensor"]
         if operator == "QUANTIZED_LINEAR_ADD":
@@ -158,7 +159,7 @@ class ReplayTest(CliTest):
                       info.max, dtype.type(np.inf)]
             return [sign * dtype.type(value) for value in values for sign in (1, -1)]
 
-        if operator == "ADD":
+        if operator in {"ADD", "ADD1"}:
             a, b = tensors["ATensor"], tensors["BTensor"]
             holds(a, *ends(a.dtype))
             self.assertEqual(len({(x.tobytes(), y.tobytes())

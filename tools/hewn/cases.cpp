@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
 #include <type_traits>
 
+#include "../../reference/types.h"
 #include "names.h"
 #include "operators.h"
 
@@ -27,9 +29,6 @@ const std::set<std::string> CASE_FIELDS = {
     "checked", "deviates", "expect", "rule"};
 const std::set<std::string> TENSOR_FIELDS = {"dtype", "shape",      "data",      "strides",
                                              "block", "orig_shape", "orig_data", "packed"};
-// DirectML's operators that hewn does not have. Cases of them are skipped.
-const std::set<std::string> FOREIGN_OPERATORS = {"ADD1"};
-const std::set<std::string> FOREIGN_ATTRIBUTES = {"activation", "clamp"};
 const std::set<std::string> TOLERANCE_FIELDS = {"ulp", "abs", "rel"};
 
 // True for data types of other projects that no operator of hewn takes. Cases with them are
@@ -132,25 +131,19 @@ Header parse_header(const json &tensor, const std::string &name) {
     return header;
 }
 
-// The name of an attribute of the case that no operator of hewn has. Empty: there is none.
-std::string foreign_attribute(const json &object) {
-    const json *attrs = optional_member(object, "attrs");
-    for (const std::string &name : FOREIGN_ATTRIBUTES)
-        if (attrs && optional_member(*attrs, name.c_str())) return name;
-    return "";
-}
-
 // The headers of a case's tensors, inputs and outputs, by DirectML's name.
 using Headers = std::map<std::string, Header>;
 
 // Checks the case's attributes. "output_dtype" and "quantization_type" repeat what the tensors say
 // already (the output's type; whether there is a zero point), so they must agree with the tensors.
+// check_clamp looks at "clamp".
 void check_attributes(const OperatorInfo &op, const json &attrs, const Headers &headers) {
     const Header &output = headers.at(output_of(op).name);
     std::set<std::string> known = {"output_dtype", "feature_level"};
     if (has_axis(op)) known.insert(AXIS_AND_BLOCKS.begin(), AXIS_AND_BLOCKS.end());
     if (has_quantization_type(op)) known.insert("quantization_type");
     for (const AttributeInfo &attribute : op.attributes) known.insert(attribute.name);
+    if (op.type == HEWN_OPERATOR_QUANTIZED_LINEAR_ADD) known.insert("clamp");
     check_fields(attrs, known, std::string("'attrs' of ") + op.directml_name);
     const json *quantization = optional_member(attrs, "quantization_type");
     const char *due = headers.count("ZeroPointTensor") ? "SCALE_ZERO_POINT" : "SCALE";
@@ -164,29 +157,6 @@ void check_attributes(const OperatorInfo &op, const json &attrs, const Headers &
     if (type && !is_output_type(*type))
         throw InputError("'output_dtype' is " + brief(*type) + ", but the output is of " +
                          output.dtype);
-}
-
-// The numbers of the attributes' values. The case has the same names of attributes and values as
-// the library's table.
-Attributes parse_attributes(const OperatorInfo &op, const json &attrs) {
-    Attributes numbers;
-    for (const AttributeInfo &attribute : op.attributes) {
-        const std::vector<std::string> words = words_of(attribute);
-        const json *given = optional_member(attrs, attribute.name);
-        const auto is_given = [&](const std::string &word) {
-            return !given || *given == word || *given == numpy_name(word) ||
-                   (given->is_number_integer() && given->dump() == word);
-        };
-        const auto found = std::find_if(words.begin(), words.end(), is_given);
-        if (found == words.end()) {
-            std::string text =
-                std::string("'") + attribute.name + "' is " + brief(*given) + ", not";
-            for (const std::string &word : words) text += " " + word;
-            throw InputError(text);
-        }
-        numbers.push_back(int32_t(found - words.begin()));
-    }
-    return numbers;
 }
 
 // The output is contiguous. The case may give its strides, but they must say so.
@@ -263,6 +233,44 @@ auto float_value(const json &value, const std::string &where, DataType type, Rou
     else infinite = (result & 0x7fff) == 0x7c00;
     if (infinite) bad_value(value, where, type);
     return result;
+}
+
+// A parameter's number in the library: the bits of its f32. An absent one is 0.
+int32_t parse_parameter(const AttributeInfo &attribute, const json *given) {
+    if (!given) return 0;
+    const float value = float_value(*given, std::string("'") + attribute.name + "'",
+                                    DataType::FLOAT32, [](auto x) { return float(x); });
+    int32_t bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+// The numbers of the attributes' values. The case has the same names of attributes and values as
+// the library's table; names of activations may be in capitals, as DirectML writes them.
+Attributes parse_attributes(const OperatorInfo &op, const json &attrs) {
+    Attributes numbers;
+    for (const AttributeInfo &attribute : op.attributes) {
+        const json *given = optional_member(attrs, attribute.name);
+        if (is_float(attribute)) {
+            numbers.push_back(parse_parameter(attribute, given));
+            continue;
+        }
+        const std::vector<std::string> words = words_of(attribute);
+        const auto is_given = [&](const std::string &word) {
+            return !given || *given == word || *given == numpy_name(word) ||
+                   *given == in_capitals(word) ||
+                   (given->is_number_integer() && given->dump() == word);
+        };
+        const auto found = std::find_if(words.begin(), words.end(), is_given);
+        if (found == words.end()) {
+            std::string text =
+                std::string("'") + attribute.name + "' is " + brief(*given) + ", not";
+            for (const std::string &word : words) text += " " + word;
+            throw InputError(text);
+        }
+        numbers.push_back(int32_t(found - words.begin()));
+    }
+    return numbers;
 }
 
 void store(Array &array, int64_t i, const json &value, const std::string &where) {
@@ -503,6 +511,29 @@ Headers parse_headers(const OperatorInfo &op, const json &tensors,
     return headers;
 }
 
+// Checks that the bounds in "clamp" are those of the activation.
+void check_clamp(const Case &test, const json &attrs) {
+    const json *clamp = optional_member(attrs, "clamp");
+    if (!clamp) return;
+    const auto zero_point = test.inputs.find("OutputZeroPointTensor");
+    const float scale = test.inputs.at("OutputScaleTensor").array.as<float>()[0];
+    const int activation = test.attributes.at(0);
+    hewn_test::with_type<int8_t, uint8_t, int16_t, uint16_t>(
+        hewn_data_type(test.output.data_type), [&](auto tag) {
+            using T = decltype(tag);
+            using Limits = std::numeric_limits<T>;
+            const T zero =
+                zero_point == test.inputs.end() ? T(0) : zero_point->second.array.as<T>()[0];
+            const auto bound = [&](T end) {
+                return int(reference::quantized_activation<T>(end, activation, scale, zero));
+            };
+            const json due = {bound(Limits::min()), bound(Limits::max())};
+            if (*clamp != due)
+                throw InputError("'clamp' is " + clamp->dump() +
+                                 ", but the activation's bounds are " + due.dump());
+        });
+}
+
 void parse_into(Case &result, const json &object) {
     const json *beyond = optional_member(object, "beyond"),
                *formula = optional_member(object, "formula");
@@ -514,10 +545,6 @@ void parse_into(Case &result, const json &object) {
     const std::string &name = text_member(object, "op", CASE);
     const json *row = optional_member(object, "row");
     if (row && row->is_string()) result.row = row->get<std::string>();
-    if (FOREIGN_OPERATORS.count(name)) {
-        result.skip = "outside the tables: operator " + name;
-        return;
-    }
     const OperatorInfo &op = operator_called(name);
     result.op = &op;
 
@@ -531,11 +558,6 @@ void parse_into(Case &result, const json &object) {
     const std::vector<const json *> outputs = find_outputs(op, object);
     const Headers headers = parse_headers(op, tensors, outputs);
     const Header &output = headers.at(output_of(op).name);
-    const std::string foreign = foreign_attribute(object);
-    if (!foreign.empty()) {
-        result.skip = "outside the tables: attribute " + foreign;
-        return;
-    }
     if (const json *attrs = optional_member(object, "attrs")) {
         check_attributes(op, *attrs, headers);
         result.attributes = parse_attributes(op, *attrs);
@@ -585,6 +607,7 @@ void parse_into(Case &result, const json &object) {
         result.inputs.emplace(tensor.name, std::move(parsed));
     }
     result.output = {result.expected.type, result.expected.sizes};
+    if (const json *attrs = optional_member(object, "attrs")) check_clamp(result, *attrs);
 }
 
 }  // namespace

@@ -292,12 +292,22 @@ void add_axis(CLI::App &command, OperatorOptions &options) {
 
 void add_attributes(CLI::App &command, const OperatorInfo &op, OperatorOptions &options) {
     options.attributes.resize(op.attributes.size());
+    Words choice;  // the words of the choice before a parameter
     for (size_t i = 0; i < op.attributes.size(); i++) {
         const AttributeInfo &attribute = op.attributes[i];
-        const Words words = words_of(attribute);
-        take_only(command.add_option(std::string("--") + attribute.name, options.attributes[i],
-                                     "ONNX's attribute of that name: " + joined(words) +
-                                         "; default: " + words.front()),
+        const std::string option = std::string("--") + attribute.name;
+        if (is_float(attribute)) {
+            Words with;
+            for (size_t value = 0; value < choice.size(); value++)
+                if (has(int32_t(value), attribute)) with.push_back(choice[value]);
+            command.add_option(option, options.attributes[i], "a parameter of " + joined(with))
+                ->type_name("NUMBER");
+            continue;
+        }
+        const Words words = choice = words_of(attribute);
+        const Words computed(words.begin(), words.begin() + attribute.value_count);
+        take_only(command.add_option(option, options.attributes[i],
+                                     joined(computed) + "; default: " + words.front()),
                   words)
             ->type_name("VALUE");
     }

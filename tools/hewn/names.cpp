@@ -15,6 +15,13 @@ std::string numpy_name(std::string_view word) {
     return std::string(word.substr(0, digits - 1)) + kind + std::string(word.substr(digits));
 }
 
+std::string in_capitals(std::string word) {
+    for (char &c : word) {
+        if (c >= 'a' && c <= 'z') c = char(c - 'a' + 'A');
+    }
+    return word;
+}
+
 std::string joined(const std::vector<std::string> &names) {
     std::string text;
     for (const std::string &name : names) text += (text.empty() ? "" : ", ") + name;

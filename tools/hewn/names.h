@@ -11,6 +11,9 @@ namespace hewn::cli {
 // "bfloat16" for "bf16", "float8_e5m2" for "f8e5m2".
 std::string numpy_name(std::string_view word);
 
+// "LEAKY_RELU" for "leaky_relu".
+std::string in_capitals(std::string word);
+
 // "a, b, c"
 std::string joined(const std::vector<std::string> &names);
 

@@ -53,8 +53,24 @@ CompileOptions compile_options(const OperatorOptions &options) {
 
 Attributes numbers_of(const OperatorInfo &op, const std::vector<std::string> &words) {
     Attributes numbers;
+    size_t choice = 0;
     for (size_t i = 0; i < words.size(); i++) {
-        const std::vector<std::string> all = words_of(op.attributes[i]);
+        const AttributeInfo &attribute = op.attributes[i];
+        if (is_float(attribute)) {
+            const std::string option = std::string("--") + attribute.name;
+            numbers.push_back(0);
+            if (!words[i].empty() && !is_number(words[i]))
+                throw InputError(option + ": '" + words[i] + "' is not a number");
+            if (!words[i].empty())
+                numbers.back() =
+                    array_from_number(words[i], DataType::FLOAT32, option).as<int32_t>()[0];
+            else if (has(numbers[choice], attribute))
+                throw InputError(option + ": is missing; --" + op.attributes[choice].name + " " +
+                                 words[choice] + " needs it");
+            continue;
+        }
+        choice = i;
+        const std::vector<std::string> all = words_of(attribute);
         const auto found = std::find(all.begin(), all.end(), words[i]);
         numbers.push_back(found == all.end() ? 0 : int32_t(found - all.begin()));
     }

@@ -27,7 +27,8 @@ struct OperatorOptions : ExecutionOptions {
     std::optional<int> axis;
     // Elements along the axis that share a scale and a zero point.
     std::optional<int> block_size;
-    // The words of the attributes' values, in the operator's order. Empty: the default.
+    // The words of the attributes' values, in the operator's order, and parameters as numbers.
+    // Empty: not given.
     std::vector<std::string> attributes;
     std::string output;
     // Files for the outputs after the first. Empty: not wanted.

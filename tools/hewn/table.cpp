@@ -86,7 +86,7 @@ bool mixes_floats(const OperatorInfo &op) { return kernels_of(op).mixed; }
 std::string kernels_name(const OperatorInfo &op) { return kernels_of(op).of; }
 
 std::vector<std::string> words_of(const AttributeInfo &attribute) {
-    return {attribute.values, attribute.values + attribute.value_count};
+    return {attribute.values, attribute.values + attribute.known_count};
 }
 
 bool asks_for_any(const Attributes &attributes) {

@@ -10,8 +10,8 @@ namespace hewn::cli {
 
 using TensorInfo = hewn_operator_tensor_info;
 using AttributeInfo = hewn_operator_attribute_info;
-// The numbers of an operator's attributes, in order. Attributes after the last one have the value
-// 0, the default.
+// The numbers of an operator's attributes, in order, a parameter as the bits of its f32. Attributes
+// after the last one have the value 0, the default.
 using Attributes = std::vector<int32_t>;
 
 const std::vector<OperatorInfo> &operator_table();
@@ -47,7 +47,14 @@ bool has_quantization_type(const OperatorInfo &op);
 // Whether float tensors that have one type by the table may also have two different types.
 bool mixes_floats(const OperatorInfo &op);
 
-// The words for an attribute's values, beginning with the value 0.
+// Whether the attribute is a parameter of the choice before it, an f32.
+inline bool is_float(const AttributeInfo &attribute) { return attribute.of != 0; }
+// Whether this value of the choice has the parameter.
+inline bool has(int32_t choice, const AttributeInfo &parameter) {
+    return parameter.of >> choice & 1;
+}
+// The words for a choice's values, beginning with the value 0. Those that the library refuses are
+// the last.
 std::vector<std::string> words_of(const AttributeInfo &attribute);
 
 // Whether an attribute is not the default.

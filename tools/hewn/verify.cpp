@@ -38,10 +38,10 @@ double seconds_since(Clock::time_point start) {
 
 // ---- What is checked ----
 
-// One use of an operator: the types of its tensors and the numbers of its attributes.
+// One use of an operator: the types of its tensors and the numbers of its choices.
 struct Kind {
     DataTypes types;
-    Attributes attributes;
+    Attributes choices;
 };
 
 const OperatorInfo &info_of(hewn_operator_type type) {
@@ -50,10 +50,12 @@ const OperatorInfo &info_of(hewn_operator_type type) {
                          [&](const OperatorInfo &op) { return op.type == type; });
 }
 
-// Every combination of the operator's attributes that this build has, the defaults first.
+// Every combination of the operator's choices that this build has, the defaults first, without
+// parameters.
 std::vector<Attributes> choices_of_attributes(const OperatorInfo &op) {
     std::vector<Attributes> choices = {{}};
     for (const AttributeInfo &attribute : op.attributes) {
+        if (is_float(attribute)) continue;
         std::vector<Attributes> longer;
         for (int32_t number = 0; number < int32_t(attribute.value_count); number++) {
             if (number > 0 && !attribute.allowed) break;
@@ -77,16 +79,15 @@ struct Checked {
     std::string smallest;
 
     hewn_operator_type op() const { return facts(info.operator_name).type; }
-    // The uses of the operator that this variant computes: all types of the API, with all
-    // attributes that do not need another kernel.
+    // The uses of the operator that this variant computes: all types of the API, with all choices
+    // that do not need another kernel.
     std::vector<Kind> kinds() const {
         const hewn_test::Variant variant{info.name, info.operator_name, info.signature,
                                          info.target};
         std::vector<Kind> all;
         for (const DataTypes &types : variant.all_types()) {
-            for (const Attributes &attributes : choices_of_attributes(info_of(op()))) {
-                if (!asks_for_any(attributes) || runs(types, attributes))
-                    all.push_back({types, attributes});
+            for (const Attributes &choices : choices_of_attributes(info_of(op()))) {
+                if (!asks_for_any(choices) || runs(types, choices)) all.push_back({types, choices});
             }
         }
         return all;
@@ -106,7 +107,7 @@ Problem make_problem(const Checked &checked, const Kind &kind, const std::vector
                      const std::vector<Layout> &layouts, Random &random, int64_t padding = 0) {
     Problem problem =
         hewn_test::make_problem(checked.op(), kind.types, sizes, layouts, random, padding);
-    problem.attributes = kind.attributes;
+    problem.attributes = with_parameters(problem.op, kind.choices, random);
     return problem;
 }
 
@@ -259,7 +260,7 @@ void check_random(Checked &checked, Random &random) {
     const Kind kind = random.pick(checked.kinds());
     if (!checked.is_elementwise()) return check_dynamic_random(checked, kind.types, random);
     Problem problem = random_problem(checked.op(), kind.types, random, 3000);
-    problem.attributes = kind.attributes;
+    problem.attributes = with_parameters(problem.op, kind.choices, random);
     fill_inputs(problem, random, random.one_in(2) ? Scales::ordinary : Scales::extraordinary);
     run_case(checked, problem, random);
 }

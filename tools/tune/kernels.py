@@ -38,9 +38,10 @@ class Kernel:
 
     @property
     def scales(self):
-        """tune_runner's options for scales with which the operator calls this form."""
-        scales = dict(self.reached).get("scales")
-        return ["--scales", scales] if scales else []
+        """tune_runner's options for scales, or an activation, with which the operator calls this form."""
+        reached = dict(self.reached)
+        return [word for name in ("scales", "activation") if reached.get(name)
+                for word in (f"--{name}", reached[name])]
 
     @property
     def checked_by(self):

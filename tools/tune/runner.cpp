@@ -98,7 +98,7 @@ struct Options {
     // The library of the command `targets`. If it is set, nothing else is.
     std::string targets_of;
     Variant variant;
-    std::string scales;
+    std::string scales, activation;
     std::vector<std::string> libraries, layouts = {"dense"};
     std::vector<int64_t> elements;
     std::vector<int> threads = {1};
@@ -113,6 +113,8 @@ void add_problems(CLI::App &command, Options &options, std::string &variant) {
     command.add_option("--variant", variant, "<operator>_<signature>__<target>")->required();
     command.add_option("--scales", options.scales,
                        "The kind of scales with which the operator calls the form");
+    command.add_option("--activation", options.activation,
+                       "The activation with which the operator calls the form");
     command.add_option("--layouts", options.layouts, "Layouts to time")->delimiter(',');
     command.add_option("--elements", options.elements, "Elements to time")->delimiter(',');
     command
@@ -169,7 +171,12 @@ Options parse(int argc, char **argv) {
 //   powers_of_two   its scales can be folded; half of the quotients are ties
 //   sixths          its scales cannot be folded
 //   far_apart       QUANTIZED_LINEAR_MUL clamps
-void reach(Problem &problem, const std::string &scales) {
+//
+// An activation gets parameters of 0.1.
+void reach(Problem &problem, const Options &options) {
+    const std::string &scales = options.scales;
+    if (!options.activation.empty())
+        problem.attributes = hewn_test::facts(problem.op).attributes_of({options.activation}, 0.1f);
     if (scales.empty()) return;
     if (scales == "zero") {
         if (problem.inputs[1].span() > 1)
@@ -321,7 +328,7 @@ void Checker::check_layout(const Library &library, const std::string &layout) {
 
 void Checker::check_contents(const Library &library, Problem problem, const char *kind) {
     kind_ = kind;
-    reach(problem, options_.scales);
+    reach(problem, options_);
     check_once(library, problem, false);
     scramble(problem, options_.ordinary);
     check_once(library, problem, false);
@@ -364,7 +371,7 @@ void Checker::check_largest(const Library &library) {
     const auto &sizes = options_.elements;
     Problem problem =
         make("dense", sizes.empty() ? 1 : *std::max_element(sizes.begin(), sizes.end()));
-    reach(problem, options_.scales);
+    reach(problem, options_);
     const size_t bytes = size_t(problem.output.span()) * problem.output.element_bytes();
     uint8_t *const output = static_cast<uint8_t *>(problem.output.data);
     std::memset(output, kUntouched, bytes);
@@ -468,7 +475,7 @@ void Timing::add(const std::string &layout, int64_t elements, int threads) {
     timed.problem =
         make_problem(variant.operator_name, variant.signature, layout, elements, arena_);
     timed.threads = threads;
-    reach(timed.problem, options_.scales);
+    reach(timed.problem, options_);
     timed.inputs = bindings_beside_constants(timed.problem);
     timed.output = timed.problem.output.binding();
     timed.ops.resize(contenders_.size());

@@ -88,7 +88,7 @@ def compile(
     threads: int | None = None,
     variant: str | None = None,
     constants: bool = True,
-    **attributes: DType | None,
+    **attributes: DType | float | None,
 ) -> Operator:
     """Prepares an operator for many calls: returns an Operator, and computes nothing.
 

@@ -51,7 +51,8 @@ def add_operator(commands: Any, name: str, row: Operator) -> None:
             kind = str if word in ("dtype", "variant") else int
             parser.add_argument(option(word), type=kind, metavar=word.upper())
     for word in row.attributes:
-        parser.add_argument(option(word), metavar=word.upper())
+        number = word in row.parameters_of
+        parser.add_argument(option(word), type=float if number else str, metavar=word.upper())
     parser.add_argument("-o", "--out", required=True, metavar="FILE", help="the .npy file to write")
     parser.set_defaults(run=run_operator, operator=name)
 

@@ -43,6 +43,8 @@ class Operator(NamedTuple):
     signature: tuple[int, ...]  # the tensors whose types name a kernel
     keywords: tuple[str, ...]
     attributes: tuple[str, ...]
+    choices: dict[str, tuple[str, ...]]  # the values of each attribute that is a choice
+    parameters_of: dict[str, tuple[str, ...]]  # the values that need each other attribute, a number
 
     @property
     def inputs(self) -> tuple[str, ...]:

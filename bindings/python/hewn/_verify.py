@@ -75,9 +75,14 @@ def _dequantize_linear(x: Values, scale: Values, zero_point: Values, dtype: str 
 def _quantized_linear_add(
     a: Values, a_scale: Values, a_zero_point: Values, b: Values, b_scale: Values,
     b_zero_point: Values, output_scale: Values, output_zero_point: Values,
+    activation: str = "none",
 ) -> Values:  # fmt: skip
     total = _difference(a, a_zero_point) * a_scale + _difference(b, b_zero_point) * b_scale
-    return _requantized(total / output_scale, output_zero_point)
+    result = _requantized(total / output_scale, output_zero_point)
+    bounds = {"none": (), "relu": (0,), "relu6": (0, 6), "relu_n1_to_1": (-1, 1)}[activation]
+    for bound, limited in zip(bounds, (numpy.maximum, numpy.minimum)):
+        result = limited(result, _requantized(f32(bound) / output_scale, output_zero_point))
+    return result
 
 
 def _quantized_linear_mul(
@@ -108,8 +113,40 @@ def _dynamic_quantize_linear(x: Values, dtype: str) -> tuple[Values, Values, Val
     return _requantized(values / scale, zero_point), numpy.asarray(scale), zero_point
 
 
+def _larger(a: Values, b: Values) -> Values:
+    """The maximum of IEEE 754: NaN stays NaN, and +0 is larger than -0."""
+    return numpy.where(a == b, numpy.where(numpy.signbit(a), b, a), numpy.maximum(a, b))
+
+
+def _smaller(a: Values, b: Values) -> Values:
+    return -_larger(-a, -b)
+
+
+def _add1(
+    a: Values, b: Values, activation: str = "identity", alpha: float = 0, beta: float = 0,
+    bias: float = 0, threshold: float = 0, min: float = 0, max: float = 0,
+) -> Values:  # fmt: skip
+    x = numpy.add(a, b).astype(f32)
+    zero, one = numpy.zeros((), f32), numpy.ones((), f32)
+    activations: dict[str, Callable[[], Values]] = {
+        "identity": lambda: x,
+        "linear": lambda: x * f32(alpha) + f32(beta),
+        "relu": lambda: _larger(zero, x),
+        "leaky_relu": lambda: numpy.where(x >= 0, x, x * f32(alpha)),
+        "thresholded_relu": lambda: numpy.where(x > f32(alpha), x, zero),
+        "hard_sigmoid": lambda: _larger(zero, _smaller(x * f32(alpha) + f32(beta), one)),
+        "softsign": lambda: x / (one + numpy.abs(x)),
+        "shrink": lambda: numpy.where(
+            x < -f32(threshold), x + f32(bias),
+            numpy.where(x > f32(threshold), x - f32(bias), zero)),
+        "clip": lambda: _smaller(_larger(x, f32(min) + zero), f32(max) + zero),
+    }  # fmt: skip
+    return activations[activation]().astype(a.dtype)
+
+
 FORMULAS: dict[str, Callable[..., Any]] = {
     "add": numpy.add,
+    "add1": _add1,
     "quantize_linear": _quantize_linear,
     "dequantize_linear": _dequantize_linear,
     "quantized_linear_add": _quantized_linear_add,
@@ -119,12 +156,13 @@ FORMULAS: dict[str, Callable[..., Any]] = {
 }
 
 
-def reference(operator: str, inputs: list[Any]) -> Any:
+def reference(operator: str, inputs: list[Any], **attributes: Any) -> Any:
     """The operator's result by its formula, computed by NumPy; a tuple if there are several outputs.
     Zero points must be arrays. The last of the inputs of dynamic_quantize_linear is the output's
-    type, and for dequantize_linear it may be. For quantize_linear it may be `saturate`."""
+    type, and for dequantize_linear it may be. For quantize_linear it may be `saturate`. Attributes
+    are an activation and its parameters."""
     with numpy.errstate(all="ignore"):
-        result = FORMULAS[operator](*inputs)
+        result = FORMULAS[operator](*inputs, **attributes)
     return result if isinstance(result, tuple) else numpy.asarray(result)
 
 
@@ -191,6 +229,17 @@ def _types(operator: str, signature: str, of_codes: str = "") -> list[str]:
     return [dtype or "float32" for dtype in types]
 
 
+def _attributes(operator: str) -> Iterator[dict[str, Any]]:
+    """The attributes to verify with: each activation, if the operator has some, with parameters."""
+    row = OPERATORS[operator]
+    values = {"alpha": 0.3, "beta": -0.7, "bias": 0.5, "threshold": 1.5, "min": -1.0, "max": 6.0}
+    for activation in row.choices.get("activation", ()):
+        needed = [word for word, of in row.parameters_of.items() if activation in of]
+        yield {"activation": activation} | {word: values[word] for word in needed}
+    if "activation" not in row.choices:
+        yield {}
+
+
 def _compared(got: Any, expected: Any) -> tuple[int, int]:
     """The number of elements, and how many differ. Both arguments are arrays, or tuples of arrays."""
     arrays, due = (x if isinstance(x, tuple) else (x,) for x in (got, expected))
@@ -198,15 +247,18 @@ def _compared(got: Any, expected: Any) -> tuple[int, int]:
     return sum(array.size for array in arrays), wrong
 
 
-def _run(operator: str, types: list[str], variant: str, seed: int) -> tuple[int, int]:
-    """Runs a kernel with tensors of these types. Returns what _compared() does."""
+def _run(operator: str, types: list[str], variant: str, seed: int) -> Iterator[tuple[int, int]]:
+    """Runs a kernel with tensors of these types, with each of _attributes(). Yields what _compared()
+    returns."""
     random, row = numpy.random.default_rng(seed), OPERATORS[operator]
     inputs = list(_inputs(random, row.roles, types))
     # Where no zero point says the output's type.
     typed = "zero_point" not in row.roles and "dtype" in row.keywords
     dtype = [types[len(inputs)]] if typed else []
-    got = getattr(_operators, operator)(*inputs, variant=variant, **dict(zip(["dtype"], dtype)))
-    return _compared(got, reference(operator, inputs + dtype))
+    for attributes in _attributes(operator):
+        keywords = {**dict(zip(["dtype"], dtype)), **attributes}
+        got = getattr(_operators, operator)(*inputs, variant=variant, **keywords)
+        yield _compared(got, reference(operator, inputs + dtype, **attributes))
 
 
 def verify(pattern: str = "", seed: int = 1) -> list[Verified]:
@@ -230,8 +282,9 @@ def verify(pattern: str = "", seed: int = 1) -> list[Verified]:
         if not has_ml_dtypes and ("bf16" in words or "f8" in words):
             continue
         counts = [
-            _run(operator, _types(operator, signature, of_codes), name, seed)
+            count
             for of_codes in (CODES if "f8" in words else [""])
+            for count in _run(operator, _types(operator, signature, of_codes), name, seed)
         ]
         results.append(Verified(name, *map(sum, zip(*counts))))
     if not results:

@@ -230,19 +230,49 @@ static std::string in_python(std::string word) {
     return word.insert(digits, "loat");
 }
 
+// The number of a choice's value. hewn_compile refuses the values that hewn does not compute.
+static int32_t chosen_value(const hewn_operator_attribute_info &choice, nb::handle value) {
+    if (value.is_none()) return 0;
+    const std::string name = name_asked(value);
+    std::string due;
+    for (uint32_t number = 0; number < choice.known_count; number++) {
+        const std::string word = in_python(choice.values[number]);
+        if (word == name) return int32_t(number);
+        if (number < choice.value_count) due += (due.empty() ? "" : ", ") + word;
+    }
+    refuse(choice.name, "is " + name + "; expected one of " + due);
+}
+
+// The bits of a parameter, rounded to f32.
+static int32_t parameter_bits(const char *name, nb::handle value) {
+    const double number = PyFloat_AsDouble(value.ptr());
+    if (PyErr_Occurred()) {
+        forget_conversion_error();
+        refuse(name, "is no number (" + text_of(value.type()) + ")");
+    }
+    const float rounded = float(number);
+    int32_t bits;
+    std::memcpy(&bits, &rounded, sizeof bits);
+    return bits;
+}
+
 void Problem::set_attributes(const Arguments &given) {
+    size_t choice = 0;
     for (size_t i = 0; i < row_->info.attributes.size(); i++) {
         const hewn_operator_attribute_info &attribute = row_->info.attributes[i];
         const nb::handle value = PyTuple_GetItem(given.attributes.ptr(), Py_ssize_t(i));
-        attributes_.push_back(0);
-        if (value.is_none()) continue;
-        const std::string name = name_asked(value);
-        int32_t &number = attributes_.back();
-        const int32_t count = int32_t(attribute.value_count);
-        std::string due;
-        for (; number < count && in_python(attribute.values[number]) != name; number++)
-            due += (due.empty() ? "" : ", ") + in_python(attribute.values[number]);
-        if (number == count) refuse(attribute.name, "is " + name + "; expected one of " + due);
+        if (!attribute.of) {
+            choice = i;
+            attributes_.push_back(chosen_value(attribute, value));
+        } else if (!value.is_none()) {
+            attributes_.push_back(parameter_bits(attribute.name, value));
+        } else {
+            const hewn_operator_attribute_info &of = row_->info.attributes[choice];
+            if (attribute.of >> attributes_[choice] & 1)
+                refuse(attribute.name, std::string("is missing; ") + of.name + " " +
+                                           of.values[attributes_[choice]] + " needs it");
+            attributes_.push_back(0);
+        }
     }
 }
 

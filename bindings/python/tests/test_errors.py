@@ -21,6 +21,10 @@ def quantize(x=X, scale=0.1, zero_point=None, **keywords):
     return lambda: hewn.quantize_linear(x, scale, zero_point, **keywords)
 
 
+def add1(**keywords):
+    return lambda: hewn.add1(X, X, **keywords)
+
+
 REFUSED = [
     # The array that is given.
     (quantize([1, 2]), "x: is a list; expected an array, whose type and sizes the others follow"),
@@ -153,6 +157,12 @@ REFUSED = [
     # Attributes.
     (quantize(precision="float64"), "precision: is float64; expected one of float32, float16, bfloat16"),
     (lambda: hewn.compile("add", X, X, precision="f16"), "precision: add has no such attribute"),
+    (add1(activation="leaky_relu"), "alpha: is missing; activation leaky_relu needs it"),
+    (add1(activation="leaky_relu", alpha="1"), "alpha: is no number (<class 'str'>)"),
+    (add1(activation="leaky_relu", alpha=np.nan), "ADD1: alpha is NaN, must be a number"),
+    (add1(activation="relu", alpha=1), "ADD1: alpha is not 0, but activation RELU does not have it"),
+    (add1(activation="tanh"), "ADD1: activation TANH is not supported, because no standard says how"),
+    (add1(activation="relu7"), "activation: is relu7; expected one of identity, linear, relu, leaky_relu,"),
     # The rest.
     (quantize(threads=0), "threads: is 0; expected 1 to 2147483647"),
     (quantize(threads=2**70), "threads: is 1180591620717411303424; expected 1 to 2147483647"),

@@ -108,6 +108,21 @@ def _dtype(operator, signature, of_codes):
     return {"dtype": asked} if "dtype" in OPERATORS[operator].keywords else {}
 
 
+def test_activations():
+    needs("add1", "float32")
+    x, zero = np.array([-3, -0.0, 0.5, 9, np.nan], np.float32), np.float32(-0.0)
+    for keywords, due in (
+        ({}, x),
+        ({"activation": "relu"}, [0, 0, 0.5, 9, np.nan]),
+        ({"activation": "leaky_relu", "alpha": 0.5}, [-1.5, -0.0, 0.5, 9, np.nan]),
+        ({"activation": "shrink", "bias": 1, "threshold": 2}, [-2, 0, 0, 8, 0]),
+        ({"activation": "clip", "min": -1, "max": np.inf}, [-1, -0.0, 0.5, 9, np.nan]),
+    ):
+        check(hewn.add1(x, zero, **keywords), np.asarray(due, np.float32))
+        check(hewn.compile("add1", x, zero, **keywords)(x, zero), np.asarray(due, np.float32))
+        check(reference("add1", [x, zero], **keywords), np.asarray(due, np.float32))
+
+
 @pytest.mark.parametrize("dtype", ["int64", "uint64"])
 def test_the_limits_of_64_bits(dtype):
     needs("add", "int64")

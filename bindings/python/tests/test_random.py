@@ -11,7 +11,7 @@ import hewn
 import numpy as np
 import pytest
 from hewn._operators import OPERATORS
-from hewn._verify import CODES, _types, reference, same_bits
+from hewn._verify import CODES, _attributes, _types, reference, same_bits
 from hypothesis import assume, given, strategies as st
 from test_exporters import Exporter, ctypes_array
 
@@ -163,6 +163,10 @@ def calls(draw):
         b = values(random, shape, types[0])
         with np.errstate(all="ignore"):
             return Call(hewn.add, [draw(exported(x)), draw(exported(b))], threads, x + b)
+    if operator == "add1":
+        b, attributes = values(random, shape, types[0]), draw(st.sampled_from([*_attributes(operator)]))
+        return Call(hewn.add1, [draw(exported(x)), draw(exported(b))], {**attributes, **threads},
+                    reference(operator, [x, b], **attributes))  # fmt: skip
     if operator == "dynamic_quantize_linear":
         x = draw(with_bfloat16(random, x))
         x = np.where(np.isinf(x), np.asarray(1, x.dtype), x)
@@ -176,7 +180,9 @@ def calls(draw):
         ]  # fmt: skip
         arrays = [np.asarray(np.abs(a)) if a.dtype.kind == "f" else a for a in arrays]
         inputs = [draw(exported(array)) for array in arrays]
-        return Call(getattr(hewn, operator), inputs, threads, reference(operator, arrays))
+        attributes = draw(st.sampled_from([*_attributes(operator)]))
+        return Call(getattr(hewn, operator), inputs, {**attributes, **threads},
+                    reference(operator, arrays, **attributes))  # fmt: skip
     return draw(quantizations(operator, types, random, x, threads))
 
 
@@ -328,8 +334,10 @@ def test_any_calls(data):
     usual = {
         "axis": st.sampled_from([None, 0, 1, -1]), "block_size": st.sampled_from([None, 1, 2]),
         "dtype": st.sampled_from([None, "uint8", "int8", "uint4"]), "threads": st.just(1),
-        "variant": st.none(), "out": st.none(), "precision": st.none(), "saturate": st.none(),
+        "variant": st.none(), "out": st.none(),
     }  # fmt: skip
+    usual |= {word: st.sampled_from([None, *values]) for word, values in row.choices.items()}
+    usual |= dict.fromkeys(row.parameters_of, st.sampled_from([None, 0, 0.5, -1]))
     plain = st.sampled_from([np.ones((2, 3), "f4"), np.ones((2, 3), "u1"), 0.5, 3, [1, 2, 3]])
     inputs = [data.draw(st.one_of(plain, plain, things)) for _ in row.inputs]
     words = data.draw(st.lists(st.sampled_from([*row.keywords, *row.attributes]), unique=True))

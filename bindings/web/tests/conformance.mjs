@@ -121,9 +121,13 @@ export function results(hewn, operator, descs, test) {
     return got;
 }
 
-// An attribute's value in the package. Of numbers, 0 and 1 are words of no or yes.
-const valueOf = value =>
-    (typeof value === 'number' ? value === 1 : value.replace(/f(?=\d)/, 'float'));
+// An attribute's value in the package. Cases write activations in capitals, and 0 and 1 for no and
+// yes.
+function attributeValue(value, isParameter) {
+    if (isParameter) return number(value);
+    if (typeof value === 'number') return value === 1;
+    return value.toLowerCase().replace(/^(b?)f(?=\d)/, '$1float');
+}
 
 // Compiles a case: {operator, descs}.
 function compiled(hewn, row, test) {
@@ -137,7 +141,8 @@ function compiled(hewn, row, test) {
             descs[name] = describe(test.inputs[key], role, shape, test.attrs?.axis);
     }
     const given = row.attributes.filter(({name}) => name in (test.attrs ?? {}));
-    const attributes = Object.fromEntries(given.map(({name}) => [name, valueOf(test.attrs[name])]));
+    const attributes = Object.fromEntries(given.map(
+        ({name, of}) => [name, attributeValue(test.attrs[name], of.length > 0)]));
     return {operator: hewn.compile(row.name, descs, {attributes}), descs};
 }
 
@@ -177,7 +182,9 @@ function runWebnn(hewn, row, test) {
 const STATUSES = {INVALID_ARGUMENT: 1, UNSUPPORTED: 2};
 
 // Attributes that are read: the tensors say the same, or they determine how to compile.
-const READ = ['axis', 'block_size', 'output_dtype', 'quantization_type', 'feature_level'];
+const READ = [
+    'axis', 'block_size', 'clamp', 'output_dtype', 'quantization_type', 'feature_level',
+];
 
 function reasonToSkip(test, row) {
     const {beyond, formula, attrs = {}} = test;

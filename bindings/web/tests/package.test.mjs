@@ -45,8 +45,8 @@ test('attributes', () => {
     const values = {input: [0.25, 0.449951171875], scale: [0.0999755859375]};
     const quantized = attributes => outputOf('quantizeLinear', descs, values, {attributes});
     assert.deepEqual(hewn.operators.quantizeLinear.attributes,
-        [{name: 'precision', values: ['float32', 'float16', 'bfloat16']},
-            {name: 'saturate', values: [true, false]}]);
+        [{name: 'precision', values: ['float32', 'float16', 'bfloat16'], refused: [], of: []},
+            {name: 'saturate', values: [true, false], refused: [], of: []}]);
     assert.deepEqual(hewn.operators.add.attributes, []);
     assert.deepEqual(quantized({}), [3, 5]);
     assert.deepEqual(quantized({precision: 'float32'}), [3, 5]);
@@ -96,6 +96,30 @@ test('small floats by verify.mjs and by reference.mjs', () => {
         for (const value of [...near, 1e30, -Infinity, NaN, -0, -1e-30])
             assert.equal(number(code(value)), decode(encode(value, true)), `${name}: ${value}`);
     }
+});
+
+test('an activation and its parameters', () => {
+    const descs = {a: f32(4), b: repeated('float32', [4]), output: f32(4)};
+    const values = {a: [-3, -0, 0.5, 9], b: [-0]};
+    const activated = attributes => outputOf('add1', descs, values, {attributes});
+    const [activation, alpha] = hewn.operators.add1.attributes;
+    assert.deepEqual(activation.values.slice(0, 3), ['identity', 'linear', 'relu']);
+    assert.ok(activation.refused.includes('sigmoid') && !activation.values.includes('sigmoid'));
+    assert.deepEqual(alpha, {name: 'alpha', values: [], refused: [],
+        of: ['linear', 'leaky_relu', 'thresholded_relu', 'hard_sigmoid']});
+    assert.deepEqual(activated({}), [-3, -0, 0.5, 9]);
+    assert.deepEqual(activated({activation: 'relu'}), [0, 0, 0.5, 9]);
+    assert.deepEqual(activated({activation: 'leaky_relu', alpha: 0.5}), [-1.5, -0, 0.5, 9]);
+    assert.deepEqual(activated({activation: 'clip', min: -1, max: Infinity}), [-1, -0, 0.5, 9]);
+    const refused = (attributes, message) =>
+        assert.throws(() => activated(attributes), {message});
+    refused({activation: 'leaky_relu'}, 'alpha: is missing; activation leaky_relu needs it');
+    refused({activation: 'leaky_relu', alpha: '1'}, "alpha: '1' is no number");
+    refused({activation: 'leaky_relu', alpha: NaN}, 'ADD1: alpha is NaN, must be a number');
+    refused({activation: 'relu', alpha: 1},
+        'ADD1: alpha is not 0, but activation RELU does not have it');
+    refused({activation: 'sigmoid'}, /^ADD1: activation SIGMOID is not supported, because /);
+    refused({activation: 'relu7'}, /^activation: 'relu7' is none of identity,linear,/);
 });
 
 test('sub-byte types are bytes, the first element in the lowest bits', () => {

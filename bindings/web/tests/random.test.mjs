@@ -127,6 +127,20 @@ function randomTypes({name, tensors}) {
     return types;
 }
 
+function randomAttributes(row) {
+    const attributes = {};
+    let chosen;
+    for (const {name, values, of} of row.attributes) {
+        if (!of.length) {
+            chosen = values[0];
+            if (chance(80)) attributes[name] = chosen = pick(values);
+        } else if (of.includes(chosen)) {
+            attributes[name] = pick([0.01, 0.5, 1, -1, -0, 0, 6, Infinity, -1e-40, below(4096) / 512 - 4]);
+        }
+    }
+    return attributes;
+}
+
 function randomProblem() {
     const row = pick(rows), types = randomTypes(row), shape = randomShape(), descs = {};
     const linear = /^(de)?quantizeLinear$/.test(row.name), pair = /^(de)?quantize$/.test(row.name);
@@ -138,9 +152,7 @@ function randomProblem() {
         else if (role === 'data' || isOutput) descs[name] = dataDesc(dataType, shape, isOutput);
         else descs[name] = parameterDesc(dataType, shape, blocks);
     }
-    const attributes = {};
-    for (const {name, values} of row.attributes) if (chance(40)) attributes[name] = pick(values);
-    return {row, descs, attributes};
+    return {row, descs, attributes: randomAttributes(row)};
 }
 
 function fill({dataType, bytes, length}, role) {
@@ -179,7 +191,7 @@ function checkResults({row, descs, attributes}, tensors, before, now) {
 function runRightCall(problem, owned) {
     const {row, descs, attributes} = problem, tensors = {}, constants = {};
     for (const [name, desc] of Object.entries(descs)) owned.push(tensors[name] = hewn.tensor(desc));
-    const inPlace = row.name === 'add' && !descs.a.strides && !descs.output.strides && chance(30);
+    const inPlace = /^add1?$/.test(row.name) && !descs.a.strides && !descs.output.strides && chance(30);
     if (inPlace) tensors.output = tensors.a;
     for (const {name, role} of row.tensors) if (tensors[name]) fill(tensors[name], role);
     const bound = {...tensors};

@@ -111,7 +111,7 @@ export function typeOf(dataType) {
     const range = isFloat ? {} : {
         least: signed ? -(2 ** (bits - 1)) : 0, most: 2 ** (signed ? bits - 1 : bits) - 1,
     };
-    const type = {bits, isFloat, signed, ...range};
+    const type = {dataType, bits, isFloat, signed, ...range};
     if (isFloat && bits <= 8) {
         const {decode, encode} = Object.assign(type, smallFloat(dataType, bits));
         type.read = (view, i) => decode(readBits(view, i * bits, bits));
@@ -196,15 +196,37 @@ function quantizeLinear({input, scale, zeroPoint}, type, {precision = 'float32'}
 }
 const dequantizeLinear = ({input, scale, zeroPoint}) => f32(f32(input - zeroPoint) * scale);
 
+const ACTIVATIONS = {
+    identity: x => x,
+    linear: (x, {alpha, beta}) => f32(f32(alpha * x) + beta),
+    relu: x => Math.max(0, x),
+    leaky_relu: (x, {alpha}) => (x >= 0 ? x : f32(alpha * x)),
+    thresholded_relu: (x, {alpha}) => (x > alpha ? x : 0),
+    hard_sigmoid: (x, {alpha, beta}) => Math.max(0, Math.min(f32(f32(alpha * x) + beta), 1)),
+    softsign: x => f32(x / f32(1 + Math.abs(x))),
+    shrink: (x, {bias, threshold}) =>
+        (x < -threshold ? f32(x + bias) : x > threshold ? f32(x - bias) : 0),
+    clip: (x, {min, max}) => Math.min(Math.max(x, min + 0), max + 0),  // not -0
+};
+// The parameters as f32.
+const rounded = parameters =>
+    Object.fromEntries(Object.entries(parameters).map(([name, value]) => [name, f32(value)]));
+
 const FORMULAS = {
+    add1({a, b}, {dataType}, {activation = 'identity', ...parameters}) {
+        return ACTIVATIONS[activation](PRECISION[dataType](a + b), rounded(parameters));
+    },
     add: ({a, b}, type) => (type.bits === 64 ? a + b : type.isFloat && type.bits === 32
         ? f32(a + b) : a + b),
     quantizeLinear, quantize: quantizeLinear,
     dequantizeLinear, dequantize: dequantizeLinear,
-    quantizedLinearAdd(v, type) {
+    quantizedLinearAdd(v, type, {activation}) {
         const a = dequantizeLinear({input: v.a, scale: v.aScale, zeroPoint: v.aZeroPoint});
         const b = dequantizeLinear({input: v.b, scale: v.bScale, zeroPoint: v.bZeroPoint});
-        return quantized(f32(f32(a + b) / v.outputScale), v.outputZeroPoint, type);
+        const q = x => quantized(f32(x / v.outputScale), v.outputZeroPoint, type);
+        const [low = type.least, high = type.most] =
+            ({relu: [0], relu6: [0, 6], relu_n1_to_1: [-1, 1]}[activation] ?? []).map(q);
+        return Math.min(Math.max(q(f32(a + b)), low), high);
     },
     quantizedLinearMul(v, type) {
         const product = (v.a - v.aZeroPoint) * (v.b - v.bZeroPoint);

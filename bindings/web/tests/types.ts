@@ -18,6 +18,8 @@ export async function taken(bytes: Uint8Array): Promise<number> {
     operator.run({input: x, output: y});
     const codes: TensorDesc = {dataType: 'float8e4m3fn', shape: [2, 3]};
     hewn.compile('dequantizeLinear', {input: codes, scale, output: input}).destroy();
+    hewn.compile('add1', {a: input, b: input, output: input},
+        {attributes: {activation: 'leaky_relu', alpha: 0.1}}).destroy();
     const info: OperatorInfo = other.operators.add, wide = broadcast(input, [4, 2, 3]);
     const types: DataType[] = info.tensors[0]!.types;
     const sum: Operator<'add'> = add(hewn, input, wide);
@@ -39,6 +41,8 @@ export function refused(hewn: Hewn, f32: TensorDesc, error: unknown): void {
     hewn.compile('add', {a: f32, b: f32, output: f32}, {attributes: {precision: 'float16'}});
     // @ts-expect-error: the attribute is no number
     hewn.compile('quantizeLinear', {input: f32, scale: f32, output: f32}, {attributes: {saturate: 1}});
+    // @ts-expect-error: hewn does not compute this activation
+    hewn.compile('add1', {a: f32, b: f32, output: f32}, {attributes: {activation: 'tanh'}});
     // @ts-expect-error: no such type
     hewn.tensor({dataType: 'float', shape: [1]});
     // @ts-expect-error: descriptions have no memory to run on

@@ -84,6 +84,41 @@ typedef struct hewn_add_desc {
     const hewn_tensor_desc *b_tensor;
     const hewn_tensor_desc *output_tensor;
 } hewn_add_desc;
+typedef int32_t hewn_activation;
+enum {
+    HEWN_ACTIVATION_IDENTITY = 0,
+    HEWN_ACTIVATION_LINEAR = 1,
+    HEWN_ACTIVATION_RELU = 2,
+    HEWN_ACTIVATION_LEAKY_RELU = 3,
+    HEWN_ACTIVATION_THRESHOLDED_RELU = 4,
+    HEWN_ACTIVATION_HARD_SIGMOID = 5,
+    HEWN_ACTIVATION_SOFTSIGN = 6,
+    HEWN_ACTIVATION_SHRINK = 7,
+    HEWN_ACTIVATION_CLIP = 8,
+    HEWN_ACTIVATION_SIGMOID = 9,
+    HEWN_ACTIVATION_TANH = 10,
+    HEWN_ACTIVATION_SCALED_TANH = 11,
+    HEWN_ACTIVATION_ELU = 12,
+    HEWN_ACTIVATION_SCALED_ELU = 13,
+    HEWN_ACTIVATION_CELU = 14,
+    HEWN_ACTIVATION_SOFTPLUS = 15,
+    HEWN_ACTIVATION_PARAMETRIC_SOFTPLUS = 16,
+    HEWN_ACTIVATION_GELU = 17
+};
+typedef struct hewn_add1_desc {
+    uint32_t struct_size;
+    const hewn_tensor_desc *a_tensor;
+    const hewn_tensor_desc *b_tensor;
+    const hewn_tensor_desc *output_tensor;
+    hewn_activation activation;
+    float alpha;
+    float beta;
+    float bias;
+    float threshold;
+    float min;
+    float max;
+    uint32_t reserved;
+} hewn_add1_desc;
 typedef int32_t hewn_precision;
 enum {
     HEWN_PRECISION_FLOAT32 = 0,
@@ -125,6 +160,13 @@ typedef struct hewn_dequantize_desc {
     const hewn_tensor_desc *zero_point_tensor;
     const hewn_tensor_desc *output_tensor;
 } hewn_dequantize_desc;
+typedef int32_t hewn_quantized_activation;
+enum {
+    HEWN_QUANTIZED_ACTIVATION_NONE = 0,
+    HEWN_QUANTIZED_ACTIVATION_RELU = 1,
+    HEWN_QUANTIZED_ACTIVATION_RELU6 = 2,
+    HEWN_QUANTIZED_ACTIVATION_RELU_N1_TO_1 = 3
+};
 typedef struct hewn_quantized_linear_add_desc {
     uint32_t struct_size;
     const hewn_tensor_desc *a_tensor;
@@ -136,6 +178,8 @@ typedef struct hewn_quantized_linear_add_desc {
     const hewn_tensor_desc *output_scale_tensor;
     const hewn_tensor_desc *output_zero_point_tensor;
     const hewn_tensor_desc *output_tensor;
+    hewn_quantized_activation activation;
+    uint32_t reserved;
 } hewn_quantized_linear_add_desc;
 typedef struct hewn_quantized_linear_mul_desc {
     uint32_t struct_size;
@@ -175,7 +219,8 @@ enum {
     HEWN_OPERATOR_DYNAMIC_QUANTIZE_LINEAR = 6,
     HEWN_OPERATOR_QUANTIZE = 7,
     HEWN_OPERATOR_DEQUANTIZE = 8,
-    HEWN_OPERATOR_REQUANTIZE = 9
+    HEWN_OPERATOR_REQUANTIZE = 9,
+    HEWN_OPERATOR_ADD1 = 10
 };
 typedef struct hewn_operator_desc {
     uint32_t struct_size;
@@ -370,6 +415,8 @@ typedef struct hewn_operator_attribute_info {
     const char *const *values;
     uint32_t value_count;
     int32_t allowed;
+    uint32_t known_count;
+    uint32_t of;
 } hewn_operator_attribute_info;
 HEWN_API hewn_status HEWN_CALL hewn_get_operator_attribute(uint32_t index, uint32_t attribute,
                                                            hewn_feature_level level,

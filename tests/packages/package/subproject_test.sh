@@ -55,7 +55,7 @@ int main(void) {
     const hewn_tensor_desc q = {sizeof q, HEWN_DATA_TYPE_UINT8, 1, sizes, NULL};
     const hewn_tensor_desc z = {sizeof z, HEWN_DATA_TYPE_UINT8, 1, sizes, repeat};
     const hewn_tensor_desc s = {sizeof s, HEWN_DATA_TYPE_FLOAT32, 1, sizes, repeat};
-    const hewn_quantized_linear_add_desc add = {sizeof add, &q, &s, &z, &q, &s, &z, &s, &z, &q};
+    const hewn_quantized_linear_add_desc add = {sizeof add, &q, &s, &z, &q, &s, &z, &s, &z, &q, 0, 0};
     const hewn_operator_desc desc = {sizeof desc, HEWN_OPERATOR_QUANTIZED_LINEAR_ADD, &add};
     uint8_t a[kCount], sum[kCount], zero_point = 7;
     const uint32_t nan_bits = 0x7fc00000;
