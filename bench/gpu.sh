@@ -52,6 +52,7 @@ pack_programs() {
     for program in "${programs[@]}"; do strip -o "$pack/$program" "$build/$program"; done
     cp "$build/tests/fake/libcuda.so.1" "$pack/tests/fake"
     libraries_of "${programs[@]/#/$build/}" | xargs -I{} cp -L {} "$pack/libraries"
+    find "$pack" -type f -exec gzip {} +  # what is carried to such a machine may be limited
     du -sh "$pack"
 }
 if [[ ! $from ]]; then
@@ -63,6 +64,8 @@ if [[ ! $from ]]; then
     fi
     if [[ $pack ]]; then pack_programs && exit; fi
     from=$build
+else
+    find "$from" -name "*.gz" -exec gunzip {} +
 fi
 
 paths=$from/libraries

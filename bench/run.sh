@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Compares the speed of hewn with ONNX Runtime, oneDNN, XNNPACK, NumPy and the machine's limits. Sets
-# up what that needs, builds, measures and draws.
+# Compares the speed of hewn with ONNX Runtime, oneDNN, XNNPACK, NumPy, NumKong and the machine's
+# limits. Sets up what that needs, builds, measures and draws.
 #
 #     ./bench/run.sh                          the full comparison
 #     ./bench/run.sh --quick --json rows.json a short one, in under a minute
@@ -10,8 +10,8 @@
 #                            build/bench-results
 #     --xnnpack-prefix DIR   uses the XNNPACK that is installed in DIR instead of the system's
 #     --onednn-prefix DIR    uses the oneDNN that is installed in DIR instead of the system's
-#     --without-peer NAME    leaves out onnxruntime, onednn, xnnpack or numpy, and does not install
-#                            its package; may be given several times
+#     --without-peer NAME    leaves out onnxruntime, onednn, xnnpack, numpy or numkong, and does not
+#                            install its package; may be given several times
 set -euo pipefail
 caller=$PWD
 # These variables would make pip look for packages, or install them, outside of the virtual

@@ -1,7 +1,7 @@
 // The pass kernels of GPUs (lists/pass_kernels.py): conversions of tensors that the operators'
-// kernels do not take as they are, quotients and bounds. Those between f16, bf16, i32 and f32, the
-// quotients and the bounds are for any layout. Sub-byte elements are converted in the order of
-// their memory.
+// kernels do not take as they are, quotients and bounds. Those between f16, bf16, i32, f8e8m0 and
+// f32, the quotients and the bounds are for any layout. Sub-byte elements are converted in the
+// order of their memory.
 #include "gpu.h"
 
 namespace {
@@ -9,7 +9,7 @@ namespace {
 using namespace Halide;
 using hewn::gpu::u32;
 
-// ---- f16, bf16 and i32 to f32, and f32 to f16 and bf16 ----
+// ---- f16, bf16, i32 and f8e8m0 to f32, and f32 to f16 and bf16 ----
 
 Type type_of(halide_type_code_t code, int bits) { return Type(code, bits, 1); }
 
@@ -57,8 +57,7 @@ using NarrowBf16Strided = Narrow<hewn::gpu::Form::Strided, halide_type_bfloat>;
 // f32's bits, rounded to a number of f16 or bf16 but still as f32's bits. NaN stays NaN.
 Expr rounded_to_f16(const Expr &bits) { return hewn::gpu::widened(hewn::gpu::narrowed(bits)); }
 Expr rounded_to_bf16(const Expr &bits) {
-    const Expr even = (bits >> 16) & 1, rounded = (bits + (u32(0x7fff) + even)) & u32(0xffff0000);
-    return select((bits & hewn::gpu::kMagnitude) > hewn::gpu::kInfinity, u32(0x7fc00000), rounded);
+    return cast<uint32_t>(hewn::gpu::narrowed_to_bf16(bits)) << 16;
 }
 
 template<Expr (*Rounded)(const Expr &)>

@@ -416,14 +416,14 @@ struct Numerics {
         if (type == BFloat(16)) return cast<uint32_t>(bits) << 16;
         if (type == UInt(8)) return widened_power(bits);
         if (type == Int(32)) return ieee ? as_u32(f32(bits)) : converted(bits);
-        require_type("to_f32 beside f16, bf16, i32 and f8e8m0", Float(32), type);
+        require_type("to_f32, for types other than f16, bf16, i32 and f8e8m0", Float(32), type);
         return bits;
     }
     // An f32 to the bits of `type`, which is f32, f16 or bf16.
     Expr from_f32(const Expr &value, const Type &type) const {
         if (type == Float(32)) return as_u32(value);
         if (type == BFloat(16)) return narrowed_to_bf16(as_u32(value));
-        require_type("from_f32 beside f32 and bf16", Float(16), type);
+        require_type("from_f32, for types other than f32 and bf16", Float(16), type);
         if (ieee) return reinterpret<uint16_t>(cast<float16_t>(value));
         return narrowed(as_u32(value));
     }
@@ -460,9 +460,8 @@ struct Numerics {
         // The order of NaN's bits means nothing.
         const Expr number = (x32 & kMagnitude) <= kInfinity,
                    moved_number = (moved & kMagnitude) <= kInfinity;
-        const Expr bounded =
-            select(!moved_number, moved,
-                   moved_key<ordered(p.low), p.low, moved_key> ordered(p.high), p.high, moved);
+        const Expr is_low = moved_key<ordered(p.low), is_high = moved_key> ordered(p.high);
+        const Expr bounded = select(!moved_number, moved, is_low, p.low, is_high, p.high, moved);
         const Expr result =
             select(number && key < ordered(p.below), bounded, number && key > ordered(p.above),
                    sum(x32, p.shift ^ u32(kSign)), bounded & p.elsewhere);

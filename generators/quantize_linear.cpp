@@ -91,9 +91,9 @@ Expr quotient(Rows &input, Rows &again, const Expr &r0, const Expr &r1, const Ta
 
 // The base of the forms `reciprocal` and `repeating`, whose scales are prepared by the caller. They
 // are ordinary (2^-60 <= |scale| <= 2^60), each given as r0 + r1 (hewn::times_reciprocal). Nothing
-// is clamped before it is rounded. On x86 the result is right unless a NaN or a quotient of 2^31 or
-// more in magnitude raised the processor's flag of invalid operations, which the caller checks.
-// ARM's conversions saturate.
+// is clamped before it is rounded to an integer. On x86 the result is right unless a NaN or, for
+// integers, a quotient of 2^31 or more in magnitude raised the processor's flag of invalid
+// operations, which the caller checks. ARM's conversions saturate.
 template<class Derived>
 class QuantizeLinearPrepared : public hewn::Elementwise<Derived>, public Types {
 public:

@@ -95,22 +95,21 @@ inline bool converts_f16(const Target &target) {
            arm::is_target(target);
 }
 
-// f32(code), exact, for targets that convert f16. The code's bits are moved to those of an f16,
-// which is the number divided by a power of 2. Conversions of f16 take subnormal numbers at full
-// speed.
-//
-// With the exponents of formats that are_read_as_f16 this takes the fewest operations: an f16 has
-// the same exponent.
+// Whether an f16 has the exponents of all codes of a format.
 inline Expr are_read_as_f16(const Format &f) { return f.bias <= kMostBiasAsF16; }
+
+// f32(code), exact, for targets that convert f16 and formats that are_read_as_f16. The code's bits
+// are moved to those of an f16, which is the number divided by a power of 2. Conversions of f16
+// take subnormal numbers at full speed.
 inline Expr decoded_as_f16(const Expr &code, const Format &f) {
     require_type("decoded_as_f16", UInt(8), code.type());
     const auto u16 = [](const Expr &e) { return cast<uint16_t>(e); };
     // The code with its sign bit in front, moved down until the exponent is in its place. Copies of
     // the sign bit fill the bits between.
     const auto moved = [&](const Expr &e) {
-        const Expr signs = f.sign - f.mantissa;  // bits of the exponent
+        const Expr exponent_bits = f.sign - f.mantissa;
         return reinterpret<uint16_t>(reinterpret<int16_t>(e << u16(Format::number(15) - f.sign)) >>
-                                     reinterpret<int16_t>(u16(Format::number(5) - signs)));
+                                     reinterpret<int16_t>(u16(Format::number(5) - exponent_bits)));
     };
     const Expr lane = moved(u16(code));
     const Expr copies =
@@ -128,8 +127,9 @@ inline Expr decoded_as_f16(const Expr &code, const Format &f) {
                    Format::power(Format::number(15) - f.bias));
 }
 
-// The same for any format. Of a format with a greater bias than f16's, the f16 is half of that: its
-// exponent is one less, and the codes of the least two exponents are multiples of its least number.
+// f32(code), exact, for targets that convert f16 and any format. If the format's bias is greater
+// than f16's, the f16 is made half as large: its exponent is one less, and codes of the two lowest
+// exponents become multiples of the least f16.
 inline Expr decoded_by_f16(const Expr &code, const Format &f) {
     require_type("decoded_by_f16", UInt(8), code.type());
     const auto i16 = [](const Expr &e) { return cast<int16_t>(e); };

@@ -49,7 +49,7 @@ def check_operators() -> None:
         operator.must_be("a node of lists/onnx_nodes.py", filter(None, [operator.onnx]), nodes)
         operator.must_be("a data type", operator.as_f32.split(), types)
         for tensor in operator.tensors:
-            tensor.must_be("a data type", [*filter(None, [tensor.integers]), *tensor.besides.split()], types)
+            tensor.must_be("a data type", [*filter(None, [tensor.integers]), *tensor.others.split()], types)
             tensor.must_be("a feature level", filter(None, [tensor.optional]), FEATURE_LEVELS)
         for attribute in operator.attributes:
             levels = filter(None, [attribute.since, *attribute.newer.values()])

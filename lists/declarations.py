@@ -191,7 +191,7 @@ class Tensor(Declaration):
     mixed: from the feature level `hewn` on, it may be another of the floats that the tensor may be
         that it is `like`. If the two types differ, the kernels of f32 compute, and all other floats are
         converted.
-    besides: with `mixed`, other types that it may have from that level on. They are converted, too."""
+    others: with `mixed`, other types that it may have from that level on. They are converted, too."""
 
     name: str
     role: Role
@@ -202,12 +202,12 @@ class Tensor(Declaration):
     blocks: bool = False
     middle: bool = False
     mixed: bool = False
-    besides: str = ""
+    others: str = ""
 
     def check(self) -> None:
         self.must_be("a role", [self.role], get_args(Role))
-        if self.besides and not self.mixed:
-            self.fail("`besides` names types in addition to those of `mixed`")
+        if self.others and not self.mixed:
+            self.fail("`others` names types in addition to those of `mixed`")
         if (self.integers or self.mixed) and not self.like:
             self.fail("`integers` and `mixed` say what differs from the tensor that it is `like`")
 
@@ -241,6 +241,10 @@ class Attribute(Declaration):
     def check(self) -> None:
         if bool(self.values) == bool(self.of):
             self.fail("it needs either values of its own or values that have it")
+        if bool(self.values) != bool(self.since) or bool(self.refused) != bool(self.why):
+            self.fail("a choice needs `since`, and refused values need `why`")
+        if self.of and (self.newer or self.refused or self.type):
+            self.fail("a parameter has only a name and `of`")
         self.must_be("one of its values", self.newer, self.values)
 
     @property

@@ -100,7 +100,7 @@ def operators_inc() -> str:
     """HEWN_OPERATOR(operator, kernels, number, name, command, "formula", "onnx", in_place, wraps,
     one_width, as_f32, (signature), (tensors), (levels)). Each of the tensors is a
     HEWN_TENSOR(name, member, role, like, integers, optional_from, one, blocks, middle, mixed,
-    besides).
+    others).
     Each of the levels, the newest first, is a HEWN_LEVEL(number, least, most, types...) with the
     types of each tensor, or `none` for a tensor that is like another. `like` and the signature are
     indices of tensors."""
@@ -137,7 +137,7 @@ def tensor_macro(operator: Operator, tensor: Tensor) -> str:
         tensor.integers or "none",
         level_number(tensor.optional),
         *map(cxx_bool, (tensor.one, tensor.blocks, tensor.middle, tensor.mixed)),
-        " | ".join(tensor.besides.split()) or "none",
+        " | ".join(tensor.others.split()) or "none",
     ]
     return f"HEWN_TENSOR({', '.join(words)})"
 
@@ -223,7 +223,7 @@ def operators_json() -> str:
                 "blocks": tensor.blocks,
                 "middle": tensor.middle,
                 "mixed": tensor.mixed,
-                "besides": tensor.besides.split(),
+                "others": tensor.others.split(),
             }
             for tensor in operator.tensors
         ]

@@ -83,8 +83,8 @@ def attribute_member(attribute: Attribute) -> str:
         return f"    float {attribute.name} = 0;  // of {' '.join(names)}\n"
     kind = camel_case(attribute.type or attribute.name)
     default, _ = next(iter(attribute.values.values()))
-    comment = "  // ONNX's attribute" if attribute.is_of_onnx else ""
-    return f"    {kind} {attribute.name} = {kind}::{default};{comment}\n"
+    comment = "ONNX's attribute" if attribute.is_of_onnx else f"hewn_{attribute.type or attribute.name}"
+    return f"    {kind} {attribute.name} = {kind}::{default};  // {comment}\n"
 
 
 def main() -> None:

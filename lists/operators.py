@@ -151,7 +151,7 @@ OPERATORS = [
         formula="clamp(round(IN / scale) + zero point), ties to even",
         tensors=[
             Tensor("InputTensor", "data"),
-            Tensor("ScaleTensor", "scale", like="InputTensor", integers="f32", mixed=True, besides="f8e8m0"),
+            Tensor("ScaleTensor", "scale", like="InputTensor", integers="f32", mixed=True, others="f8e8m0"),
             Tensor("ZeroPointTensor", "zero_point", like="OutputTensor", optional="6.2"),
             Tensor("OutputTensor", "output"),
         ],

@@ -11,7 +11,7 @@ from lists.declarations import PassKernel
 # Floats that the kernels of f32 compute.
 F16 = ["quantize_linear=hewn", "dequantize_linear=hewn", "dynamic_quantize_linear"]
 BF16 = ["quantize_linear=hewn", "dequantize_linear=hewn", "dynamic_quantize_linear=hewn"]
-SMALL_FLOATS = ["quantize_linear=hewn", "dequantize_linear=hewn"]
+F8E8M0 = ["quantize_linear=hewn", "dequantize_linear=hewn"]
 BELOW_8_BITS = ["quantize_linear=6.3", "dequantize_linear=6.3"]
 # For QUANTIZE_LINEAR's attribute `precision`: rounded quotients, which its kernel then quantizes.
 PRECISION = ["quantize_linear=hewn"]
@@ -28,7 +28,7 @@ PASS_KERNELS = [
     PassKernel("narrow_bf16_dense", BF16, layouts="1"),
     PassKernel("widen_bf16_strided", BF16),
     PassKernel("narrow_bf16_strided", BF16),
-    PassKernel("widen_f8e8m0", SMALL_FLOATS),
+    PassKernel("widen_f8e8m0", F8E8M0),
     PassKernel("unpack", BELOW_8_BITS),
     PassKernel("pack", BELOW_8_BITS),
     PassKernel("converted_i32", PRECISION),

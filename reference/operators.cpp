@@ -49,8 +49,8 @@ OperatorFacts at_newest(OperatorFacts facts, const std::vector<Level> &levels) {
 std::vector<OperatorFacts> read() {
 #define HEWN_UNPACK(...) __VA_ARGS__
 #define HEWN_TENSOR(name, member, role, like, integers, optional_from, one_element, blocks, \
-                    middle, mixed, besides) \
-    {#name, role, like, type_##integers, one_element, blocks, mixed, types_in(besides), {}},
+                    middle, mixed, others) \
+    {#name, role, like, type_##integers, one_element, blocks, mixed, types_in(others), {}},
 #define HEWN_LEVEL(number, least, most, ...) {number, least, most, {__VA_ARGS__}},
 #define HEWN_OPERATOR(name, kernels, type, directml, command, formula, onnx, in_place, wraps, \
                       one_width, as_f32, signature, tensors, levels) \

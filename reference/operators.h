@@ -29,7 +29,7 @@ struct TensorFacts {
     bool one_element;         // it has one element, whatever the data's sizes
     bool whole_blocks;        // its blocks divide the data's sizes
     bool mixed;               // it may be another float than the tensor that it is like
-    DataTypes besides;        // with `mixed`, other types that it may have
+    DataTypes others;         // with `mixed`, other types that it may have
     // For a tensor that is like no other: the types that the newest feature level allows.
     DataTypes newest;
 };

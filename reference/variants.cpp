@@ -36,6 +36,43 @@ std::vector<DataTypes> Variant::all_types() const {
     return all;
 }
 
+std::vector<DataTypes> Variant::converted_types() const {
+    std::vector<DataTypes> all;
+    const OperatorFacts &table = facts(op());
+    const auto as_f32 = [&](hewn_data_type type) {
+        return std::count(table.as_f32.begin(), table.as_f32.end(), type) > 0;
+    };
+    bool mixes = false;
+    for (size_t t = 0; t < table.tensors.size(); t++) {
+        if (!table.tensors[t].mixed) continue;
+        mixes = true;
+        const size_t like = size_t(table.tensors[t].like);
+        DataTypes types = this->types(), own_types = table.tensors[t].others, like_types;
+        if (types[t] != HEWN_DATA_TYPE_FLOAT32) continue;
+        for (const hewn_data_type type : table.tensors[like].newest) {
+            if (is_wide_float_type(type)) own_types.push_back(type);
+            if (is_wide_float_type(type) || as_f32(type)) like_types.push_back(type);
+        }
+        const bool integers = !is_wide_float_type(types[like]);
+        if (integers) like_types = {types[like]};
+        for (const hewn_data_type own : own_types) {
+            for (const hewn_data_type other : like_types) {
+                types[t] = own;
+                types[like] = other;
+                const hewn_data_type due =
+                    integers ? hewn_data_type(HEWN_DATA_TYPE_FLOAT32) : other;
+                if (own != due || as_f32(own)) all.push_back(types);
+            }
+        }
+    }
+    for (const hewn_data_type type : table.as_f32) {
+        if (mixes || types()[0] != HEWN_DATA_TYPE_FLOAT32) continue;
+        all.push_back(types());
+        all.back()[0] = type;
+    }
+    return all;
+}
+
 // The table is an array that the compiler lays out: as many std::string in braces would take it a
 // minute.
 const std::vector<Variant> &listed_variants() {

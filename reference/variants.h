@@ -25,9 +25,11 @@ struct Variant {
     DataTypes types() const { return operand_types(op(), signature); }
     // The types of tensors that this kernel serves: its own first. ADD's kernels of signed integers
     // also serve unsigned ones, kernels of 8 bits serve sub-byte types, kernels of codes serve all
-    // small floats, and those of f32 serve f16
-    // in DYNAMIC_QUANTIZE_LINEAR on GPUs.
+    // small floats, and those of f32 serve f16 in DYNAMIC_QUANTIZE_LINEAR on GPUs.
     std::vector<DataTypes> all_types() const;
+    // The types that a kernel of f32 also serves, because they are converted to f32: mixed floats,
+    // and floats that have no kernels of their own.
+    std::vector<DataTypes> converted_types() const;
     hewn_device_kind device() const { return kind_of_variant(target.c_str()); }
     friend std::ostream &operator<<(std::ostream &out, const Variant &variant) {
         return out << variant.name;

@@ -46,7 +46,7 @@ struct Options {
     std::set<std::string> without;
     HewnOptions hewn;
     std::string json, report, baseline, onnxruntime = HEWN_BENCH_ONNXRUNTIME, pytorch, openvino;
-    bool busy = false, xnnpack_setup = false;
+    bool busy = false, xnnpack_setup = false, relu = false;
 };
 
 std::string cpu_name() {
@@ -105,6 +105,10 @@ constexpr Peer kPeers[] = {
 #endif
 #if HEWN_BENCH_HAS_NUMPY
     {"numpy", "NumPy", [](const Options &) { return make_python_peer("NumPy", "peer_numpy"); }},
+#endif
+#if HEWN_BENCH_HAS_NUMKONG
+    {"numkong", "NumKong",
+     [](const Options &) { return make_python_peer("NumKong", "peer_numkong"); }},
 #endif
     {},
 };
@@ -185,7 +189,7 @@ struct Entry {
 std::vector<Entry> prepare_peers(const Problem &problem, int threads,
                                  const std::vector<std::unique_ptr<Contender>> &peers) {
     const Operand &output = problem.output;
-    const size_t bytes = size_t(output.span()) * output.element_bytes();
+    const size_t bytes = output.bytes();
     std::vector<char> exact(bytes);
     std::memcpy(exact.data(), output.data, bytes);
     std::vector<Entry> entries;
@@ -206,7 +210,8 @@ std::vector<Entry> prepare_peers(const Problem &problem, int threads,
 // Measures a row. Throws std::runtime_error if a result is wrong.
 RowResult measure_row(const Row &row, const Options &options, const Contenders &all, Arena &arena) {
     arena.reset();
-    const Problem problem = make_problem(row.op, row.signature, row.layout, row.elements, arena);
+    Problem problem = make_problem(row.op, row.signature, row.layout, row.elements, arena);
+    if (options.relu) problem.fuse_relu();
     Samples hewn{all.hewn->prepare(problem, row.threads), {}};  // also executes it once
     check_against_reference(problem);
     std::vector<Entry> entries = prepare_peers(problem, row.threads, all.peers);
@@ -280,6 +285,7 @@ int compare(const Options &options) {
     const Contenders contenders = make_contenders(options);
     Report report;
     report.machine = describe_machine();
+    if (options.relu) report.machine["activation"] = "relu, also in quantized_linear_add";
     std::optional<BusyNeighbour> neighbour;
     if (options.busy) {
         neighbour.emplace();
@@ -340,17 +346,16 @@ int compare(const Options &options) {
     return failures ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-std::vector<std::string> known(std::string Variant::*member) {
+std::vector<std::string> known(std::string Signature::*member) {
     std::set<std::string> names;
-    for (const Variant &variant : built_variants()) names.insert(variant.*member);
+    for (const Signature &signature : all_signatures()) names.insert(signature.*member);
     return {names.begin(), names.end()};
 }
 
 }  // namespace
 
 int main(int argc, char **argv) {
-    CLI::App app("hewn, ONNX Runtime, oneDNN, XNNPACK, NumPy and the machine's limits side by side",
-                 "run.sh");
+    CLI::App app("hewn, its peers and the machine's limits side by side", "run.sh");
     Options options;
     Selection &selection = options.selection;
     app.add_flag(
@@ -360,9 +365,9 @@ int main(int argc, char **argv) {
                  "every signature in every layout, size and number of threads: hours")
         ->excludes("--quick");
     app.add_option("--op", selection.ops, "only these operators")
-        ->check(CLI::IsMember(known(&Variant::operator_name)));
+        ->check(CLI::IsMember(known(&Signature::op)));
     app.add_option("--signature", selection.signatures, "only these signatures, e.g. f32_u8")
-        ->check(CLI::IsMember(known(&Variant::signature)));
+        ->check(CLI::IsMember(known(&Signature::signature)));
     app.add_option("--layout", selection.layouts, "only these layouts")
         ->check(CLI::IsMember(all_layouts()));
     app.add_option("--elements", selection.elements, "only these sizes, e.g. 16 64Ki 1Mi")
@@ -381,6 +386,9 @@ int main(int argc, char **argv) {
     app.add_option("--without-peer", options.without,
                    "leave a peer out, or go on where it was not there when this was built")
         ->check(CLI::IsMember(peer_words()));
+    app.add_flag(
+        "--relu", options.relu,
+        "quantized_linear_add with the activation relu, as add1 has it in every comparison");
     app.add_flag("--execute", options.hewn.executes,
                  "hewn is given the tensors in each call and checks them, not bound once");
     app.add_flag("--in-pthreadpool", options.hewn.in_pthreadpool,

@@ -19,8 +19,8 @@
 
 namespace hewn_bench {
 
-using hewn_test::facts, hewn_test::parse_type, hewn_test::is_float, hewn_test::with_any_type,
-    reference::f16;
+using hewn_test::element, hewn_test::facts, hewn_test::is_float, hewn_test::is_small_float,
+    hewn_test::parse_type, hewn_test::sub_byte_bits, hewn_test::with_any_type, reference::f16;
 
 // ---- The lists ----------------------------------------------------------------------------------
 
@@ -75,6 +75,8 @@ void *Arena::take(size_t bytes) {
 
 size_t Operand::element_bytes() const { return hewn_test::element_bytes(parse_type(type)); }
 
+size_t Operand::bytes() const { return hewn_test::memory_bytes(parse_type(type), span()); }
+
 int64_t Operand::span() const {
     int64_t last = 0;
     for (size_t d = 0; d < sizes.size(); d++) last += (sizes[d] - 1) * strides[d];
@@ -110,7 +112,7 @@ std::vector<double> Operand::values() const {
     with_any_type(parse_type(type), [&](auto tag) {
         using T = decltype(tag);
         for (int64_t i = 0; i < distinct(); i++) {
-            const T value = static_cast<const T *>(data)[i];
+            const T value = element<T>(data, i);
             if constexpr (is_float<T>) values.push_back(reference::to_f32(value));
             else values.push_back(double(value));
         }
@@ -126,13 +128,20 @@ hewn_tensor_desc Operand::desc() const {
 // ---- Problems -----------------------------------------------------------------------------------
 
 double Problem::bytes() const {
-    double bytes = double(output.distinct()) * double(output.element_bytes());
-    for (const Operand &input : inputs)
-        bytes += double(input.distinct()) * double(input.element_bytes());
+    const auto distinct_bytes = [](const Operand &operand) {
+        return double(hewn_test::memory_bytes(parse_type(operand.type), operand.distinct()));
+    };
+    double bytes = distinct_bytes(output);
+    for (const Operand &input : inputs) bytes += distinct_bytes(input);
     return bytes;
 }
 
 bool Problem::is_parameter(size_t input) const { return facts(op).is_parameter(input); }
+
+void Problem::fuse_relu() {
+    if (!facts(op).attributes.empty() && facts(op).attributes[0].name == "activation")
+        attributes = facts(op).attributes_of({"relu"}, 0);
+}
 
 hewn_test::Description Problem::description() const {
     hewn_test::TensorDescs tensors;
@@ -144,7 +153,7 @@ hewn_test::Description Problem::description() const {
 Problem lay_out(const std::string &op, const std::string &signature, const std::string &layout,
                 int64_t elements) {
     Problem problem{op, signature, layout, elements, {}, {}};
-    if (op == "add1") problem.attributes = facts(op).attributes_of({"relu"}, 0);
+    if (op == "add1") problem.fuse_relu();
     for (const hewn_data_type type : hewn_test::operand_types(facts(op), signature))
         problem.inputs.push_back({hewn_test::type_name(type), {}, {}});
     problem.output = problem.inputs.back();
@@ -186,11 +195,13 @@ Problem lay_out(const std::string &op, const std::string &signature, const std::
 
 namespace {
 
-// Fills the tensor with a random pattern of a prime length, which is repeated.
+// Fills the tensor with a random pattern of a prime length, which is repeated. T is the type of its
+// elements, or uint8_t for a tensor of any type whose bytes are drawn.
 template<class T, class Draw>
 void fill(Operand &operand, Draw &&draw) {
     T *const data = static_cast<T *>(operand.data);
-    const int64_t count = operand.span(), pattern = std::min<int64_t>(count, 65537);
+    const int64_t count = int64_t(operand.bytes() / sizeof(T)),
+                  pattern = std::min<int64_t>(count, 65537);
     for (int64_t i = 0; i < pattern; i++) data[i] = draw();
     for (int64_t done = pattern; done < count;) {
         const int64_t n = std::min(done, count - done) / pattern * pattern,
@@ -205,23 +216,38 @@ void fill(Operand &operand, Draw &&draw) {
 constexpr float SCALE = 0.0473f;
 constexpr int ZERO_POINT = 5;
 
-// The scale with which QUANTIZE_LINEAR quantizes values of that type. The values go up to
-// QUANTIZED_STEPS times the scale, so that some saturate. The scales are such that a product with a
+// The number of steps up to which QUANTIZE_LINEAR's inputs go. Some results saturate, but none that
+// is a small float of 8 bits, because peers make infinity or NaN of those.
+int quantized_steps(hewn_data_type output) {
+    int steps = 150;
+    with_any_type(output, [&](auto tag) {
+        using T = decltype(tag);
+        if constexpr (sub_byte_bits < T >> 0 && is_small_float<T>)
+            steps = int(1.2f * reference::value_of_code(T::format, T::format.largest));
+        else if constexpr (sub_byte_bits<T> > 0) steps = 1 << (sub_byte_bits<T> - 1);
+    });
+    return steps;
+}
+
+// The scale with which QUANTIZE_LINEAR quantizes values of that type. With it, a product with the
 // reciprocal does not always round as the division does: 0.05 in f16, and 0.3 at ties.
-constexpr int QUANTIZED_STEPS = 150;
 float quantizing_scale(const std::string &type) {
     return type == "i32" ? 7.0f : type == "f16" ? 0.05f : 0.3f;
 }
 
-void fill_tensor(const std::string &op, Operand &operand, std::mt19937 &random) {
+void fill_tensor(const Problem &problem, Operand &operand, std::mt19937 &random) {
+    const std::string &op = problem.op;
     with_any_type(parse_type(operand.type), [&](auto tag) {
         using T = decltype(tag);
-        if constexpr (is_float<T>) {
+        if constexpr (sub_byte_bits < T >> 0) {  // all codes are numbers
+            fill<uint8_t>(operand, [&] { return uint8_t(random()); });
+        } else if constexpr (is_float<T>) {
             const bool quantizes = op == "quantize_linear";
+            const int most_steps = quantized_steps(parse_type(problem.output.type));
             const float scale = quantizing_scale(operand.type),
-                        most = quantizes ? QUANTIZED_STEPS * scale : 6.5f;
+                        most = quantizes ? float(most_steps) * scale : 6.5f;
             std::uniform_real_distribution<float> values(-most, most);
-            std::uniform_int_distribution<int> steps(-QUANTIZED_STEPS, QUANTIZED_STEPS);
+            std::uniform_int_distribution<int> steps(-most_steps, most_steps);
             fill<T>(operand, [&] {
                 const bool tie = quantizes && random() % 8 == 0;
                 return reference::from_f32<T>(tie ? (float(steps(random)) + 0.5f) * scale
@@ -254,14 +280,16 @@ void fill_parameter(Problem &problem, size_t index) {
     const bool wide = problem.op == "dequantize_linear" && problem.inputs[0].element_bytes() == 4;
     with_any_type(parse_type(operand.type), [&](auto tag) {
         using T = decltype(tag);
-        T *const data = static_cast<T *>(operand.data);
         for (int64_t i = 0; i < operand.distinct(); i++) {
-            if constexpr (is_float<T>)
-                data[i] = reference::from_f32<T>(scale * (1 + 0.01f * float(i % 37)));
+            T value;
+            if constexpr (is_float<T>)  // a small float has no zero point but 0
+                value = reference::from_f32<T>(
+                    facts(problem.op).is_scale(index) ? scale * (1 + 0.01f * float(i % 37)) : 0);
             else
-                data[i] = wide                  ? T(0)
-                          : std::is_signed_v<T> ? T(ZERO_POINT - int(index))
-                                                : T(120 + int(index));
+                value = wide                            ? T(0)
+                        : reference::Limits<T>::min < 0 ? T(ZERO_POINT - int(index))
+                                                        : T(120 + int(index));
+            hewn_test::set_element(operand.data, i, value);
         }
     });
 }
@@ -274,14 +302,12 @@ Problem make_problem(const std::string &op, const std::string &signature, const 
     std::mt19937 random(1);
     for (size_t i = 0; i < problem.inputs.size(); i++) {
         Operand &input = problem.inputs[i];
-        input.data = arena.take(size_t(input.span()) * input.element_bytes());
+        input.data = arena.take(input.bytes());
         if (problem.is_parameter(i)) fill_parameter(problem, i);
-        else fill_tensor(op, input, random);
+        else fill_tensor(problem, input, random);
     }
-    problem.output.data =
-        arena.take(size_t(problem.output.span()) * problem.output.element_bytes());
-    std::memset(problem.output.data, 0,
-                size_t(problem.output.span()) * problem.output.element_bytes());
+    problem.output.data = arena.take(problem.output.bytes());
+    std::memset(problem.output.data, 0, problem.output.bytes());
     return problem;
 }
 
@@ -330,28 +356,24 @@ Difference difference(const Problem &problem, const void *expected) {
     Difference result;
     with_any_type(parse_type(problem.output.type), [&](auto tag) {
         using T = decltype(tag);
-        const T *const got = static_cast<const T *>(problem.output.data),
-                       *const want = static_cast<const T *>(expected);
         hewn_test::for_each_element(
             problem.output.sizes, {problem.output.strides}, [&](const int64_t *at) {
-                const int64_t i = at[0];
-                if (reference::same(got[i], want[i])) return;
+                const T got = element<T>(problem.output.data, at[0]),
+                        want = element<T>(expected, at[0]);
+                if (reference::same(got, want)) return;
                 result.count++;
                 double distance;
                 if constexpr (std::is_same_v<T, float>)
-                    distance = std::fabs(double(got[i]) - want[i]) / (std::fabs(want[i]) * 0x1p-22);
+                    distance = std::fabs(double(got) - want) / (std::fabs(want) * 0x1p-22);
                 else if constexpr (is_float<T>) {
                     double relative = std::is_same_v<T, f16> ? 0x1p-9 : 0x1p-6, least = 0x1p-23;
-                    if constexpr (hewn_test::is_small_float<T>) {
+                    if constexpr (is_small_float<T>) {
                         relative = std::ldexp(2.0, -T::format.mantissa);
                         least = std::ldexp(relative, T::format.least_exponent());
                     }
-                    distance =
-                        std::fabs(double(reference::to_f32(got[i])) - reference::to_f32(want[i])) /
-                        (std::fabs(reference::to_f32(want[i])) * relative + least);
-                } else
-                    distance =
-                        problem.op == "add" ? 2 : std::fabs(double(got[i]) - double(want[i]));
+                    distance = std::fabs(double(reference::to_f32(got)) - reference::to_f32(want)) /
+                               (std::fabs(reference::to_f32(want)) * relative + least);
+                } else distance = problem.op == "add" ? 2 : std::fabs(double(got) - double(want));
                 if (!(distance <= 1)) result.within_a_step = false;
             });
     });

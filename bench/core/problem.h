@@ -62,9 +62,11 @@ struct Operand {
     std::vector<int64_t> sizes, strides;
     void *data = nullptr;
 
-    size_t element_bytes() const;
-    // The number of elements from the first to the last in memory, including gaps between rows.
+    size_t element_bytes() const;  // 1 for sub-byte types
+    // The number of elements from the first to the last in memory, including gaps between rows, and
+    // the bytes that they take.
     int64_t span() const;
+    size_t bytes() const;
     // The number of different elements: those along strides of 0 count once.
     int64_t distinct() const;
     // The first dimension along which the tensor varies. -1 if there is none.
@@ -77,7 +79,7 @@ struct Operand {
 
     // The description for the C interface. It is valid as long as this object exists.
     hewn_tensor_desc desc() const;
-    hewn::Binding binding() const { return {data, uint64_t(span()) * element_bytes()}; }
+    hewn::Binding binding() const { return {data, bytes()}; }
 };
 
 struct Problem {
@@ -85,12 +87,17 @@ struct Problem {
     int64_t elements = 0;
     std::vector<Operand> inputs;  // in the order of hewn's bindings
     Operand output;
-    std::vector<int32_t> attributes = {};  // of ADD1: RELU, unless the tuner sets another one
+    // ADD1's are RELU, unless the tuner sets others. Other operators have none before fuse_relu().
+    std::vector<int32_t> attributes = {};
 
     // The bytes that are read and written if each different element is touched once.
     double bytes() const;
     // Whether an input is a scale or a zero point.
     bool is_parameter(size_t input) const;
+    // Gives an operator that has fused activations the activation RELU.
+    void fuse_relu();
+    // Whether the sum is followed by RELU. (Comparisons know no other activation.)
+    bool has_relu() const { return !attributes.empty(); }
     // The description for hewn_compile. It is valid as long as this object exists.
     hewn_test::Description description() const;
 };

@@ -91,6 +91,17 @@ void print_summary(const Report &report) {
             std::printf("  %s %.2f us", op.c_str(), ns / 1000);
         std::printf("\n");
     }
+    std::map<std::string, double> differing;  // the largest share in a row
+    for (const RowResult &row : report.rows) {
+        for (const PeerResult &peer : row.peers) {
+            double &share = differing[peer.name + " " + row.row.op + " " + row.row.signature];
+            share = std::max(share, 100 * double(peer.differing) / double(row.row.elements));
+        }
+    }
+    std::printf("\nResults that differ from hewn's, which are exact, in %% of the elements\n");
+    for (const auto &[name, share] : differing) {
+        if (share > 0) std::printf("  %-50s %.2g\n", name.c_str(), share);
+    }
     std::printf("\nRows in which a peer is faster (the interval's upper end below 1):\n");
     bool none = true;
     for (const RowResult &row : report.rows) {

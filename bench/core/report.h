@@ -47,7 +47,8 @@ struct Report {
 
 void print_header(const Report &report);
 void print_row(const Report &report, const RowResult &row);
-// Prints the machine's limits, the compile times and the rows that a peer wins.
+// Prints the machine's limits, the compile times, how many of a peer's results differ from hewn's,
+// and the rows that a peer wins.
 void print_summary(const Report &report);
 
 // A list with an object for each row and peer (--json).

@@ -27,6 +27,43 @@ bool representative(const std::string &signature) {
     return true;
 }
 
+// The name, in the signature of a kernel for QUANTIZE_LINEAR or DEQUANTIZE_LINEAR, of the type as
+// which the kernel takes this type.
+std::string kernel_type(hewn_data_type type) {
+    if (hewn_test::is_code(type)) return "f8";
+    if (hewn_test::sub_byte_bits_of(type) > 0)
+        return hewn_test::type_name(hewn_test::byte_of(type));
+    return type == HEWN_DATA_TYPE_BFLOAT16 ? "f32" : hewn_test::type_name(type);
+}
+
+// Adds the signatures of the types that a kernel of QUANTIZE_LINEAR or DEQUANTIZE_LINEAR takes. The
+// usual set has its own types, and the others together with f32 or i8.
+void add_signatures(const Variant &kernel, std::vector<Signature> &result) {
+    const hewn_test::OperatorFacts &op = hewn_test::facts(kernel.operator_name);
+    const hewn_test::DataTypes own = kernel.types();
+    const size_t from = op.signature.at(0), to = op.signature.at(1);
+    // DEQUANTIZE_LINEAR's output is like its scale, and takes the types that the scale takes.
+    const auto taken = [&](size_t tensor) {
+        const int like = op.tensors[tensor].like;
+        hewn_test::DataTypes types;
+        for (const hewn_data_type type : op.tensors[like < 0 ? tensor : size_t(like)].newest) {
+            if (kernel_type(type) == kernel_type(own[tensor])) types.push_back(type);
+        }
+        return types;
+    };
+    for (const hewn_data_type first : taken(from)) {
+        for (const hewn_data_type second : taken(to)) {
+            const std::string names[] = {hewn_test::type_name(first), hewn_test::type_name(second)};
+            const auto plain = [](const std::string &name) {
+                return name == "f32" || name == "i8";
+            };
+            const bool is_own = first == own[from] && second == own[to];
+            result.push_back({kernel.operator_name, names[0] + "_" + names[1],
+                              is_own || plain(names[0]) || plain(names[1])});
+        }
+    }
+}
+
 // Whether the row's signature is the first representative one of its operator.
 bool first_of_operator(const Row &row) {
     for (const Variant &variant : built_variants()) {
@@ -60,6 +97,21 @@ bool in_set(const Selection &selection, const Row &row) {
 
 }  // namespace
 
+const std::vector<Signature> &all_signatures() {
+    static const std::vector<Signature> signatures = [] {
+        std::vector<Signature> result;
+        std::set<std::string> seen;
+        for (const Variant &variant : built_variants()) {
+            if (!seen.insert(variant.operator_name + "_" + variant.signature).second) continue;
+            if (hewn_test::facts(variant.operator_name).is_linear())
+                add_signatures(variant, result);
+            else result.push_back({variant.operator_name, variant.signature, true});
+        }
+        return result;
+    }();
+    return signatures;
+}
+
 std::vector<Row> choose_rows(const Selection &selection) {
     const std::vector<std::string> layouts =
         selection.layouts.empty() ? all_layouts() : selection.layouts;
@@ -73,17 +125,15 @@ std::vector<Row> choose_rows(const Selection &selection) {
             std::thread::hardware_concurrency() > 1 ? std::vector<int>{1, 2} : std::vector<int>{1};
 
     std::vector<Row> rows;
-    std::set<std::string> seen;
-    for (const Variant &variant : built_variants()) {
-        if (!seen.insert(variant.operator_name + "_" + variant.signature).second) continue;
-        if (!selection.ops.empty() && !contains(selection.ops, variant.operator_name)) continue;
-        if (!selection.signatures.empty() && !contains(selection.signatures, variant.signature))
+    for (const Signature &each : all_signatures()) {
+        if (!selection.ops.empty() && !contains(selection.ops, each.op)) continue;
+        if (selection.signatures.empty() ? !each.usual && !selection.all
+                                         : !contains(selection.signatures, each.signature))
             continue;
         for (const std::string &layout : layouts) {
             for (const int64_t elements : sizes) {
                 for (const int count : threads) {
-                    const Row row{variant.operator_name, variant.signature, layout, elements,
-                                  count};
+                    const Row row{each.op, each.signature, layout, elements, count};
                     if (layout_fits(row.op, layout, elements) && in_set(selection, row))
                         rows.push_back(row);
                 }

@@ -28,6 +28,14 @@ struct Selection {
     }
 };
 
+// The operators and signatures that rows may have: those of hewn's kernels, and those that the same
+// kernels compute in QUANTIZE_LINEAR and DEQUANTIZE_LINEAR with other types.
+struct Signature {
+    std::string op, signature;
+    bool usual;  // whether the usual set has it
+};
+const std::vector<Signature> &all_signatures();
+
 std::vector<Row> choose_rows(const Selection &selection);
 
 }  // namespace hewn_bench

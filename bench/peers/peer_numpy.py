@@ -1,19 +1,22 @@
 """The peer NumPy: the operators as a few NumPy functions each, which write to preallocated arrays.
-peer_python.cpp calls version() and prepare()."""
+ml_dtypes adds bf16, the small floats and the sub-byte types to it. peer_python.cpp calls version()
+and prepare()."""
 
+import ml_dtypes
 import numpy as np
 
 
 def version():
-    return np.__version__
+    return f"{np.__version__} with ml_dtypes {ml_dtypes.__version__}"
 
 
-def prepare(op, inputs, output, threads):
+def prepare(op, inputs, output, relu, threads):
     """Returns run(n), which computes the operator n times on these arrays, or None for an operator
-    that is not in this file. NumPy uses one thread, whatever `threads` is."""
+    that is not in this file. With `relu` the results are at least 0. NumPy uses one thread, whatever
+    `threads` is."""
     if op not in globals():
         return None
-    step = globals()[op](inputs, output)
+    step = globals()[op](inputs, output, relu) if relu else globals()[op](inputs, output)
 
     def run(n):
         for _ in range(n):
@@ -27,15 +30,34 @@ def add(inputs, output):
     return lambda: np.add(a, b, out=output)
 
 
-def quantize_into(output):
+def add1(inputs, output, relu):
+    a, b = inputs
+    zero = output.dtype.type(0)
+
+    def step():
+        np.add(a, b, out=output)
+        np.maximum(output, zero, out=output)
+
+    return step
+
+
+def is_small_float(dtype):
+    return dtype.name.startswith("float") and dtype.itemsize == 1
+
+
+def quantize_into(output, least=None):
     """Returns store(t, zero_point), which rounds the f32 array t, adds the zero point, clamps, and
-    converts to the output's type."""
-    limits = np.iinfo(output.dtype)
+    converts to the output's type. The results are not below `least`. A small float has no zero
+    point, and only its conversion rounds."""
+    if is_small_float(output.dtype):
+        return lambda t, _: np.copyto(output, t, casting="unsafe")
+    limits = ml_dtypes.iinfo(output.dtype)
+    least = limits.min if least is None else least
 
     def store(t, zero_point):
         np.rint(t, out=t)
         np.add(t, zero_point, out=t)
-        np.clip(t, limits.min, limits.max, out=t)
+        np.clip(t, least, limits.max, out=t)
         np.copyto(output, t, casting="unsafe")
 
     return store
@@ -67,16 +89,23 @@ def dequantize_linear(inputs, output):
         np.subtract(x, zero_point, out=t, dtype=wide)
         np.multiply(t, scale, out=output, dtype=wide, casting="same_kind")
 
-    return step
+    def step_by_conversions():  # for ml_dtypes' types
+        np.copyto(t, x, casting="unsafe")
+        if not is_small_float(x.dtype):
+            np.subtract(t, zero_point, out=t)
+        np.multiply(t, scale, out=t)
+        np.copyto(output, t, casting="unsafe")
+
+    return step if x.dtype.isbuiltin == output.dtype.isbuiltin == 1 else step_by_conversions
 
 
-def quantized_linear_add(inputs, output):
+def quantized_linear_add(inputs, output, relu=False):
     a, a_scale, a_zero_point, b, b_scale, b_zero_point, output_scale, output_zero_point = inputs
     first = lambda parameter: np.float32(parameter.flat[0])
     a_s, a_z, b_s, b_z, o_s, o_z = map(first, (a_scale, a_zero_point, b_scale, b_zero_point,
                                                output_scale, output_zero_point))
     t, u = np.empty(output.shape, np.float32), np.empty(output.shape, np.float32)
-    store = quantize_into(output)
+    store = quantize_into(output, o_z if relu else None)
 
     def step():
         np.subtract(a, a_z, out=t, dtype=np.float32)

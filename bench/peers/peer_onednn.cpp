@@ -1,10 +1,12 @@
 // The peer oneDNN. ADD is a binary primitive. QUANTIZE_LINEAR and DEQUANTIZE_LINEAR are reorders
 // with a scale and a zero point. QUANTIZED_LINEAR_ADD is a binary sum whose sources have scales,
-// followed by a linear operation that adds all zero points at once. The code is for versions 2
-// (scales are attributes) and 3 (scales are arguments) of oneDNN's API.
+// followed by a linear operation that adds all zero points at once. A fused relu is one more
+// operation after the sum. The code is for versions 2 (scales are attributes) and 3 (scales are
+// arguments) of oneDNN's API.
 #include <omp.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <oneapi/dnnl/dnnl.hpp>
 
@@ -16,11 +18,10 @@ namespace {
 using dnnl::memory;
 
 memory::data_type dnnl_type(const std::string &type) {
-    static const std::map<std::string, memory::data_type> types = {{"f32", memory::data_type::f32},
-                                                                   {"f16", memory::data_type::f16},
-                                                                   {"i32", memory::data_type::s32},
-                                                                   {"i8", memory::data_type::s8},
-                                                                   {"u8", memory::data_type::u8}};
+    static const std::map<std::string, memory::data_type> types = {
+        {"f32", memory::data_type::f32},   {"f16", memory::data_type::f16},
+        {"bf16", memory::data_type::bf16}, {"i32", memory::data_type::s32},
+        {"i8", memory::data_type::s8},     {"u8", memory::data_type::u8}};
     const auto found = types.find(type);
     return found == types.end() ? memory::data_type::undef : found->second;
 }
@@ -43,7 +44,9 @@ public:
         // oneDNN adds i32 as f32, which rounds beyond 2^24.
         if (problem.op == "add" && problem.signature == "i32") return {};
         const bool linear = problem.op == "quantize_linear" || problem.op == "dequantize_linear";
-        if (!linear && problem.op != "add" && problem.op != "quantized_linear_add") return {};
+        if (!linear && problem.op != "add" && problem.op != "add1" &&
+            problem.op != "quantized_linear_add")
+            return {};
         omp_set_num_threads(threads);
         try {
             primitive_ = linear ? reorder(problem) : binary(problem);
@@ -119,21 +122,30 @@ private:
                                                            desc(problem.output), attributes));
     }
 
+    static void append(dnnl::post_ops &post, dnnl::algorithm algorithm, float alpha, float beta) {
+#if DNNL_VERSION_MAJOR < 3
+        post.append_eltwise(1, algorithm, alpha, beta);
+#else
+        post.append_eltwise(algorithm, alpha, beta);
+#endif
+    }
+
     dnnl::primitive binary(const Problem &problem) {
         const bool quantized = problem.op == "quantized_linear_add";
         const Operand &a = problem.inputs[0], &b = problem.inputs[quantized ? 3 : 1];
         dnnl::primitive_attr attributes;
+        dnnl::post_ops post;
+        float zero_point = 0;
         if (quantized) {
             std::vector<float> p;
             for (const Operand &input : problem.inputs)
                 p.push_back(input.distinct() == 1 ? float(input.values()[0]) : 0);
             const float a_scale = p[1] / p[6], b_scale = p[4] / p[6],
                         shift = p[7] - p[2] * a_scale - p[5] * b_scale;
-            dnnl::post_ops post;
+            zero_point = p[7];
 #if DNNL_VERSION_MAJOR < 3
             attributes.set_scales(DNNL_ARG_SRC_0, 0, {a_scale});
             attributes.set_scales(DNNL_ARG_SRC_1, 0, {b_scale});
-            post.append_eltwise(1, dnnl::algorithm::eltwise_linear, 1, shift);
 #else
             attributes.set_scales_mask(DNNL_ARG_SRC_0, 0);
             attributes.set_scales_mask(DNNL_ARG_SRC_1, 0);
@@ -141,10 +153,13 @@ private:
                  std::vector<float>{a_scale});
             pass(DNNL_ARG_ATTR_SCALES | DNNL_ARG_SRC_1, memory::data_type::f32,
                  std::vector<float>{b_scale});
-            post.append_eltwise(dnnl::algorithm::eltwise_linear, 1, shift);
 #endif
-            attributes.set_post_ops(post);
+            append(post, dnnl::algorithm::eltwise_linear, 1, shift);
         }
+        if (problem.has_relu())
+            append(post, dnnl::algorithm::eltwise_clip, zero_point,
+                   std::numeric_limits<float>::max());
+        attributes.set_post_ops(post);
         pass(DNNL_ARG_SRC_0, a);
         pass(DNNL_ARG_SRC_1, b);
         pass(DNNL_ARG_DST, problem.output);

@@ -28,6 +28,14 @@ ONNXTensorElementDataType onnx_type(const std::string &type) {
     static const std::map<std::string, ONNXTensorElementDataType> types = {
         {"f32", ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT},
         {"f16", ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16},
+        {"bf16", ONNX_TENSOR_ELEMENT_DATA_TYPE_BFLOAT16},
+        {"f8e4m3fn", ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E4M3FN},
+        {"f8e4m3fnuz", ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E4M3FNUZ},
+        {"f8e5m2", ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E5M2},
+        {"f8e5m2fnuz", ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E5M2FNUZ},
+        {"f4e2m1", ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT4E2M1},
+        {"u4", ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT4},
+        {"i4", ONNX_TENSOR_ELEMENT_DATA_TYPE_INT4},
         {"u8", ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8},
         {"i8", ONNX_TENSOR_ELEMENT_DATA_TYPE_INT8},
         {"u16", ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT16},
@@ -61,6 +69,7 @@ public:
         release();
         py::dict tensors, parameters;
         std::vector<std::string> names;
+        std::vector<std::pair<const Operand *, std::vector<int64_t>>> operands;
         int axis = -1;
         for (size_t i = 0; i < problem.inputs.size(); i++) {
             const Operand &input = problem.inputs[i];
@@ -81,15 +90,14 @@ public:
             if (shape.empty()) return {};
             tensors[py::int_(i)] = std::make_tuple(input.type, shape, transposed);
             names.push_back("t" + std::to_string(i));
-            values_.push_back(tensor(input, shape));
+            operands.emplace_back(&input, shape);
         }
-        const std::string name = onnx_name(problem.op);
-        if (name.empty() || problem.output.contiguous_shape().empty()) return {};
-        const std::string model =
-            python_module("models")
-                .attr("make")(name, tensors, parameters,
-                              std::make_tuple(problem.output.type, problem.output.sizes), axis)
-                .cast<std::string>();
+        if (problem.output.contiguous_shape().empty()) return {};
+        const py::object made = python_module("models").attr("make")(
+            problem.op, onnx_name(problem.op), tensors, parameters,
+            std::make_tuple(problem.output.type, problem.output.sizes), axis, problem.has_relu());
+        if (made.is_none()) return {};
+        const std::string model = made.cast<std::string>();
 
         OrtSessionOptions *options = nullptr;
         check(api_->CreateSessionOptions(&options));
@@ -104,6 +112,7 @@ public:
             session_ = nullptr;
             return {};
         }
+        for (const auto &[operand, shape] : operands) values_.push_back(tensor(*operand, shape));
         values_.push_back(tensor(problem.output, problem.output.sizes));
         return repeat([this, names] {
             const char *inputs[2] = {names[0].c_str(), names.back().c_str()};
@@ -121,9 +130,9 @@ private:
 
     OrtValue *tensor(const Operand &operand, const std::vector<int64_t> &shape) const {
         OrtValue *value = nullptr;
-        check(api_->CreateTensorWithDataAsOrtValue(
-            memory_, operand.data, size_t(operand.span()) * operand.element_bytes(), shape.data(),
-            shape.size(), onnx_type(operand.type), &value));
+        check(api_->CreateTensorWithDataAsOrtValue(memory_, operand.data, operand.bytes(),
+                                                   shape.data(), shape.size(),
+                                                   onnx_type(operand.type), &value));
         return value;
     }
 

@@ -11,13 +11,15 @@ def version():
     return ov.__version__.partition("-")[0]
 
 
-def prepare(op, inputs, output, threads):
+def prepare(op, inputs, output, relu, threads):
     """Returns run(n), which runs the model n times. Returns None for problems that this file does
     not have: other operators and types, parameters that vary, and tensors that are not contiguous.
     The model computes in f32, as the other peers do."""
     make = {"add": add, "quantize_linear": quantize_linear}.get(op)
     arrays = inputs if op == "add" else inputs[:1]
-    if make is None or not all(array.flags.c_contiguous for array in (*arrays, output)):
+    if make is None or not all(array.dtype.isbuiltin == 1 for array in (*arrays, output)):
+        return None
+    if not all(array.flags.c_contiguous for array in (*arrays, output)):
         return None
     nodes = [ops.parameter(array.shape, array.dtype) for array in arrays]
     result = make(nodes, inputs, output)

@@ -72,8 +72,10 @@ xnn_datatype xnn_type(const std::string &type, bool quantized) {
     return found == types.end() || (integer && !quantized) ? xnn_datatype_invalid : found->second;
 }
 
-Runner create_add(const Side &a, const Side &b, const Side &out, bool quantized, pthreadpool_t pool,
-                  bool sets_up, xnn_operator_t *op) {
+// This API has no activations.
+Runner create_add(const Side &a, const Side &b, const Side &out, bool quantized, bool relu,
+                  pthreadpool_t pool, bool sets_up, xnn_operator_t *op) {
+    if (relu) return {};
     const xnn_datatype type = xnn_type(out.operand->type, quantized);
     if (type == xnn_datatype_invalid || a.operand->type != b.operand->type ||
         a.operand->type != out.operand->type)
@@ -136,32 +138,34 @@ T *output(const Side &side) {
     return static_cast<T *>(side.operand->data);
 }
 
-bool create_add_of_type(const Side &a, const Side &b, const Side &out, bool quantized,
+bool create_add_of_type(const Side &a, const Side &b, const Side &out, bool quantized, bool relu,
                         pthreadpool_t pool, xnn_operator_t *op) {
     const std::string &type = out.operand->type;
     if (a.operand->type != type || b.operand->type != type) return false;
-    const float infinity = std::numeric_limits<float>::infinity();
+    const float infinity = std::numeric_limits<float>::infinity(), least = relu ? 0 : -infinity;
     const size_t a_rank = a.shape.size(), b_rank = b.shape.size();
     if (type == "f32")
-        return xnn_create_add_nd_f32(-infinity, infinity, 0, op) == xnn_status_success &&
+        return xnn_create_add_nd_f32(least, infinity, 0, op) == xnn_status_success &&
                xnn_setup_add_nd_f32(*op, a_rank, a.shape.data(), b_rank, b.shape.data(),
                                     data<float>(a), data<float>(b), output<float>(out),
                                     pool) == xnn_status_success;
     if (type == "f16")
-        return xnn_create_add_nd_f16(-infinity, infinity, 0, op) == xnn_status_success &&
+        return xnn_create_add_nd_f16(least, infinity, 0, op) == xnn_status_success &&
                xnn_setup_add_nd_f16(*op, a_rank, a.shape.data(), b_rank, b.shape.data(),
                                     data<void>(a), data<void>(b), output<void>(out),
                                     pool) == xnn_status_success;
     if (type == "i8" && quantized)
         return xnn_create_add_nd_qs8(int8_t(a.zero_point), a.scale, int8_t(b.zero_point), b.scale,
-                                     int8_t(out.zero_point), out.scale, INT8_MIN, INT8_MAX, 0,
+                                     int8_t(out.zero_point), out.scale,
+                                     relu ? int8_t(out.zero_point) : INT8_MIN, INT8_MAX, 0,
                                      op) == xnn_status_success &&
                xnn_setup_add_nd_qs8(*op, a_rank, a.shape.data(), b_rank, b.shape.data(),
                                     data<int8_t>(a), data<int8_t>(b), output<int8_t>(out),
                                     pool) == xnn_status_success;
     if (type == "u8" && quantized)
         return xnn_create_add_nd_qu8(uint8_t(a.zero_point), a.scale, uint8_t(b.zero_point), b.scale,
-                                     uint8_t(out.zero_point), out.scale, 0, UINT8_MAX, 0,
+                                     uint8_t(out.zero_point), out.scale,
+                                     relu ? uint8_t(out.zero_point) : 0, UINT8_MAX, 0,
                                      op) == xnn_status_success &&
                xnn_setup_add_nd_qu8(*op, a_rank, a.shape.data(), b_rank, b.shape.data(),
                                     data<uint8_t>(a), data<uint8_t>(b), output<uint8_t>(out),
@@ -203,9 +207,9 @@ Runner set_up(bool created, xnn_operator_t op, pthreadpool_t pool) {
     return created ? runner(op, pool, false, [] { return xnn_status_success; }) : Runner();
 }
 
-Runner create_add(const Side &a, const Side &b, const Side &out, bool quantized, pthreadpool_t pool,
-                  bool, xnn_operator_t *op) {
-    const bool created = create_add_of_type(a, b, out, quantized, pool, op);
+Runner create_add(const Side &a, const Side &b, const Side &out, bool quantized, bool relu,
+                  pthreadpool_t pool, bool, xnn_operator_t *op) {
+    const bool created = create_add_of_type(a, b, out, quantized, relu, pool, op);
     return set_up(created, *op, pool);
 }
 
@@ -240,13 +244,13 @@ private:
     Runner create(const Problem &problem, pthreadpool_t pool) {
         const std::vector<Operand> &in = problem.inputs;
         const Operand &out = problem.output;
-        if (problem.op == "add" || problem.op == "quantized_linear_add") {
-            const bool quantized = problem.op != "add";
+        const bool quantized = problem.op == "quantized_linear_add";
+        if (problem.op == "add" || problem.op == "add1" || quantized) {
             const Side a = quantized ? side_of(in[0], in[1], in[2]) : side_of(in[0]);
             const Side b = quantized ? side_of(in[3], in[4], in[5]) : side_of(in[1]);
             const Side o = quantized ? side_of(out, in[6], in[7]) : side_of(out);
             if (a.shape.empty() || b.shape.empty() || o.shape.empty()) return {};
-            return create_add(a, b, o, quantized, pool, sets_up_, &op_);
+            return create_add(a, b, o, quantized, problem.has_relu(), pool, sets_up_, &op_);
         }
         const bool quantize = problem.op == "quantize_linear";
         if (!quantize && problem.op != "dequantize_linear") return {};

@@ -283,14 +283,22 @@ def write_claim_models():
 
 
 def write_code_size(system):
+    """By operator and, with the same sums, by group of types."""
     about = json.loads(CODE_SIZE.read_text(encoding="utf-8"))[system]
-    targets = list(dict.fromkeys(t for sizes in about.values() for t in sizes["targets"]))
-    yield "| operator | " + " | ".join(f"`{t}`" for t in targets) + " | largest variant |"
-    yield "|---|" + "---|" * (len(targets) + 1)
-    for op, sizes in about.items():
+    operators = about["operators"]
+    targets = list(dict.fromkeys(t for sizes in operators.values() for t in sizes["targets"]))
+
+    def row(name, sizes):
         texts = [f"{sizes['targets'][t]:,}" if t in sizes["targets"] else "" for t in targets]
-        yield f"| {op.upper()} | " + " | ".join(texts) + f" | {sizes['largest']:,} |"
-    sums = [sum(s["targets"].get(t, 0) for s in about.values()) for t in targets]
+        return f"| {name} | " + " | ".join(texts) + f" | {sizes['largest']:,} |"
+
+    yield "| operator or types | " + " | ".join(f"`{t}`" for t in targets) + " | largest variant |"
+    yield "|---|" + "---|" * (len(targets) + 1)
+    for op, sizes in operators.items():
+        yield row(op.upper(), sizes)
+    for group in GROUPS:
+        yield row(group, about["types"][group])
+    sums = [sum(s["targets"].get(t, 0) for s in operators.values()) for t in targets]
     yield "| all | " + " | ".join(f"{n:,}" for n in sums) + " | |"
 
 
@@ -298,8 +306,9 @@ def write_code_totals():
     """Of each system the target with the most code."""
     texts = []
     for system, about in json.loads(CODE_SIZE.read_text(encoding="utf-8")).items():
-        targets = {t for sizes in about.values() for t in sizes["targets"]}
-        most = max(sum(s["targets"].get(t, 0) for s in about.values()) for t in targets)
+        operators = about["operators"].values()
+        targets = {t for sizes in operators for t in sizes["targets"]}
+        most = max(sum(s["targets"].get(t, 0) for s in operators) for t in targets)
         texts.append(f"{most // 1000:,} KB ({system})")
     yield f"The kernels of one target take at most {', '.join(texts)}."
 
@@ -541,16 +550,35 @@ def system_of(target):
     return next((s for p, s in SYSTEMS.items() if target.startswith(p)), "gpu")
 
 
+# The groups of types, each with the words of a signature that put a kernel into it. A kernel belongs
+# to the first that fits.
+GROUPS = {
+    "with small floats": {"f8"},
+    "with `bf16`": {"bf16"},
+    "with integers of 16 bits and more": {"i16", "u16", "i32", "u32", "i64"},
+    "with `f16`": {"f16"},
+    "`f32` and integers of 8 bits only": {"f32", "i8", "u8"},
+}
+
+
+def group_of(words):
+    return next(group for group, of in GROUPS.items() if of & set(words))
+
+
 def read_code_size(path):
-    """{system: {operator: {targets: {target: bytes}, largest}}} of a build's code-size.txt."""
+    """{system: {"operators": {operator: sizes}, "types": {group: sizes}}} of a build's code-size.txt.
+    The sizes are {targets: {target: bytes}, largest}."""
     systems = {}
     text = pathlib.Path(path).read_text(encoding="utf-8")
     for bytes_, name in re.findall(r"^(\d+) (\w+__\w+)$", text, re.MULTILINE):
         kernel, target = name.split("__")
-        ops = systems.setdefault(system_of(target), {})
-        sizes = ops.setdefault(operator_of(kernel), {"targets": {}, "largest": 0})
-        sizes["targets"][target] = sizes["targets"].get(target, 0) + int(bytes_)
-        sizes["largest"] = max(sizes["largest"], int(bytes_))
+        about = systems.setdefault(system_of(target), {"operators": {}, "types": {}})
+        op = operator_of(kernel)
+        group = group_of(kernel.removeprefix(f"{op}_").split("_"))
+        for rows, name in ((about["operators"], op), (about["types"], group)):
+            sizes = rows.setdefault(name, {"targets": {}, "largest": 0})
+            sizes["targets"][target] = sizes["targets"].get(target, 0) + int(bytes_)
+            sizes["largest"] = max(sizes["largest"], int(bytes_))
     return systems
 
 

@@ -18,8 +18,9 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 HEWN = "#d62728"
 COLORS = {"ONNX Runtime": "#1f77b4", "oneDNN": "#2ca02c", "XNNPACK": "#9467bd", "NumPy": "#8c8c8c",
-          "baseline": "#ff7f0e"}
-MARKERS = {"ONNX Runtime": "s", "oneDNN": "^", "XNNPACK": "D", "NumPy": "v", "baseline": "P"}
+          "NumKong": "#8c564b", "PyTorch": "#e377c2", "OpenVINO": "#17becf", "baseline": "#ff7f0e"}
+MARKERS = {"ONNX Runtime": "s", "oneDNN": "^", "XNNPACK": "D", "NumPy": "v", "NumKong": "<",
+           "PyTorch": ">", "OpenVINO": "h", "baseline": "P"}
 COLUMNS = 4
 
 

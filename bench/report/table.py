@@ -3,7 +3,10 @@
 A line is for an operator, signature and layout; a column is for a number of elements. An entry has
 the ratio of hewn's speed to that of the best peer, its 95 % interval, that peer (with \\* if its
 results are not exact), hewn's GB/s, and its share of the machine's limit. docs.py makes the
-documents' tables with the functions of this file. """
+documents' tables with the functions of this file.
+
+With --peers, a column is for a peer. An entry has hewn's speed divided by the peer's, for each number
+of elements, and the 95 % interval if that is wide. """
 
 import argparse
 import json
@@ -66,16 +69,54 @@ def lines(cells, text=entry, layouts=True):
         yield "| " + " | ".join(heads + [entries.get(size, "") for size in sizes]) + " |"
 
 
-def read_report(path, threads):
+def read_rows(path, threads):
     rows = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))["rows"]
-    return [best(row) for row in rows if row["threads"] == threads]
+    return [row for row in rows if row["threads"] == threads]
+
+
+def read_report(path, threads):
+    return [best(row) for row in read_rows(path, threads)]
+
+
+def ratio_text(ratio):
+    return f"{ratio:.2f}" if ratio < 9.995 else f"{ratio:.0f}"
+
+
+def peer_entry(peer):
+    text = ratio_text(peer["ratio"]) + ("\\*" if peer["differing"] else "")
+    if peer["ratio_high"] - peer["ratio_low"] > 0.2 * peer["ratio"]:
+        text += f" ({ratio_text(peer['ratio_low'])} to {ratio_text(peer['ratio_high'])})"
+    return text
+
+
+def peer_lines(rows):
+    """The lines of the table with a column for each peer, for a report's dense rows."""
+    rows = [row for row in rows if row["layout"] == "dense"]
+    peers = list(dict.fromkeys(p["peer"] for row in rows for p in row["peers"]))
+    sizes = " / ".join(size_text(n) for n in sorted({row["elements"] for row in rows}))
+    yield "| " + " | ".join([f"{sizes} elements", "hewn, GB/s", *peers]) + " |"
+    yield "|" + "---|" * (len(peers) + 2)
+    kernels = {}
+    for row in sorted(rows, key=lambda row: row["elements"]):
+        entries = kernels.setdefault((row["op"], row["signature"]), {"hewn": []})
+        entries["hewn"].append(f"{row['hewn_gbps']:.3g}")
+        for peer in row["peers"]:
+            entries.setdefault(peer["peer"], []).append(peer_entry(peer))
+    for (op, signature), entries in kernels.items():
+        cells = [" / ".join(entries.get(name, [])) for name in ["hewn", *peers]]
+        yield f"| {op.upper()} `{signature}` | " + " | ".join(cells) + " |"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("reports", nargs="+", metavar="REPORT", help="written by compare --report")
     parser.add_argument("--threads", type=int, default=1, help="only rows of this many threads")
+    parser.add_argument("--peers", action="store_true", help="a column for each peer")
     options = parser.parse_args()
+    if options.peers:
+        rows = [row for r in options.reports for row in read_rows(r, options.threads)]
+        print(*peer_lines(rows), sep="\n")
+        return
     print(*lines([c for r in options.reports for c in read_report(r, options.threads)]), sep="\n")
 
 

@@ -15,13 +15,13 @@ import textwrap
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT))
-from lists.data_types import DATA_TYPES  # noqa: E402
+from lists.files import SMALL_FLOATS as FORMATS  # noqa: E402
 
 HEADER = ROOT / "include/hewn/hewn.h"
 NAMES = {"InputTensor": "x", "OutputTensor": "out"}
 KINDS = {"f": "float", "bf": "bfloat", "i": "int", "u": "uint"}
 # The floats of at most 8 bits, with the names that ml_dtypes and PyTorch give them.
-SMALL_FLOATS = {t.name: t.small_float.numpy for t in DATA_TYPES if t.small_float}
+SMALL_FLOATS = {numbers["name"]: numbers["numpy"] for numbers in FORMATS}
 KEYWORDS = {
     "axis": "int | None",
     "block_size": "int | None",
@@ -153,7 +153,7 @@ class Operator:
         if tensor["mixed"]:
             words = self.types[self.tensors[tensor["like"]]["name"]]
             floats = [word for word in words if word.startswith(("f", "bf")) and word not in SMALL_FLOATS]
-            return listed([self.type_name(word) for word in floats + tensor["besides"]])
+            return listed([self.type_name(word) for word in floats + tensor["others"]])
         return self.like_text(tensor)
 
     def like_text(self, tensor):

@@ -345,7 +345,7 @@ function attributeWords(row, given) {
     const words = row.attributes.map(({name, values, refused, of}) => {
         const value = given[name];
         if (of.length) {
-            if (value === undefined && of.includes(chosen))
+            if (isAbsent(value) && of.includes(chosen))
                 throw new TypeError(`${name}: is missing; ${choice} ${chosen} needs it`);
             return parameterWord(name, value ?? 0);
         }

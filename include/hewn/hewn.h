@@ -68,10 +68,10 @@
  *   operator executes; hewn_compile runs and the program changes its environment variables, of
  *   which hewn_compile reads HEWN_VARIANT.
  * - Results. Every target gives the same bits. Each operation of a formula rounds once, to nearest
- *   even, in IEEE-754 binary32 (ADD: in the tensors' type). QUANTIZE_LINEAR with a hewn_precision
- *   of FLOAT16 or BFLOAT16 or to a float of at most 8 bits, and DEQUANTIZE_LINEAR and DEQUANTIZE to
- *   FLOAT16 or BFLOAT16, then round to that type. Nothing is fused, and subnormal numbers are kept.
- *   Where a result is a NaN, its sign and payload are not specified. The caller's rounding and
+ *   even, in IEEE-754 binary32 (the sums of ADD and ADD1: in the tensors' type). A result that is
+ *   not FLOAT32 is then rounded to its own type. QUANTIZE_LINEAR's hewn_precision rounds the input,
+ *   the scale and the quotient, too. Nothing is fused, and subnormal numbers are kept. Where a
+ *   result is a NaN, its sign and payload are not specified. The caller's rounding and
  *   flush-to-zero modes have no influence on results and are left as they were. numerics.md,
  *   installed in share/doc/hewn, has the rules for each operator. */
 #ifndef HEWN_HEWN_H
@@ -275,7 +275,7 @@ typedef struct hewn_add_desc {
     const hewn_tensor_desc *output_tensor; /* f */
 } hewn_add_desc;
 
-/* The activation f of ADD1. alpha and so on are members of hewn_add1_desc. */
+/* The activations of ADD1, where x is a + b. alpha and so on are members of hewn_add1_desc. */
 typedef int32_t hewn_activation;
 enum {
     HEWN_ACTIVATION_IDENTITY = 0,         /* x; the default */
@@ -289,7 +289,7 @@ enum {
     HEWN_ACTIVATION_SHRINK = 7,
     HEWN_ACTIVATION_CLIP = 8, /* min(max(x, min), max); needs HEWN_FEATURE_LEVEL_HEWN */
     /* hewn_compile refuses these with HEWN_STATUS_UNSUPPORTED. They need exp, tanh, log or erf,
-     * whose results are not the same bits on all processors. */
+     * whose last bit no standard fixes. */
     HEWN_ACTIVATION_SIGMOID = 9,
     HEWN_ACTIVATION_TANH = 10,
     HEWN_ACTIVATION_SCALED_TANH = 11,
@@ -311,7 +311,7 @@ typedef struct hewn_add1_desc {
     const hewn_tensor_desc *a_tensor;      /* a */
     const hewn_tensor_desc *b_tensor;      /* b */
     const hewn_tensor_desc *output_tensor; /* f */
-    hewn_activation activation;
+    hewn_activation activation;            /* of a + b */
     float alpha;       /* of LINEAR, LEAKY_RELU, THRESHOLDED_RELU and HARD_SIGMOID */
     float beta;        /* of LINEAR and HARD_SIGMOID */
     float bias;        /* of SHRINK */
@@ -340,11 +340,11 @@ enum {
 };
 
 /* QUANTIZE_LINEAR: f(x, scale, zero_point) = clamp(round(x / scale) + zero_point, Min, Max). In
- * DirectML: DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC; in ONNX: QuantizeLinear. To a float of
- * at most 8 bits, f is the number of that type nearest to x / scale; of two, the one with the even
- * code. A type without NaN then has its largest number for it. The scale and the zero point may
- * have blocks (hewn_tensor_desc). A precision of FLOAT16 or BFLOAT16 needs HEWN_FEATURE_LEVEL_HEWN;
- * the quotient may then overflow to an infinity. */
+ * DirectML: DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC; in ONNX: QuantizeLinear. If the output
+ * is a float of at most 8 bits, f is its number nearest to x / scale; if two are equally near, the
+ * one whose lowest bit is 0. In a type without NaN, NaN becomes the largest number. The scale and
+ * the zero point may have blocks (hewn_tensor_desc). A precision of FLOAT16 or BFLOAT16 needs
+ * HEWN_FEATURE_LEVEL_HEWN; the quotient may then overflow to an infinity. */
 typedef struct hewn_quantize_linear_desc {
     uint32_t struct_size;                      /* sizeof(hewn_quantize_linear_desc) */
     const hewn_tensor_desc *input_tensor;      /* x */
@@ -395,10 +395,10 @@ typedef struct hewn_dequantize_desc {
     const hewn_tensor_desc *output_tensor;     /* f */
 } hewn_dequantize_desc;
 
-/* The activation of QUANTIZED_LINEAR_ADD: bounds of a + b before it is quantized. */
+/* The activation of QUANTIZED_LINEAR_ADD. It clamps f to what these numbers are quantized to: */
 typedef int32_t hewn_quantized_activation;
 enum {
-    HEWN_QUANTIZED_ACTIVATION_NONE = 0,        /* the default */
+    HEWN_QUANTIZED_ACTIVATION_NONE = 0,        /* the default: it does not clamp */
     HEWN_QUANTIZED_ACTIVATION_RELU = 1,        /* 0 and more */
     HEWN_QUANTIZED_ACTIVATION_RELU6 = 2,       /* 0 to 6 */
     HEWN_QUANTIZED_ACTIVATION_RELU_N1_TO_1 = 3 /* -1 to 1 */
@@ -423,8 +423,8 @@ typedef struct hewn_quantized_linear_add_desc {
     const hewn_tensor_desc *output_scale_tensor;      /* output_scale */
     const hewn_tensor_desc *output_zero_point_tensor; /* optional: NULL means 0 */
     const hewn_tensor_desc *output_tensor;            /* f */
-    hewn_quantized_activation activation;
-    uint32_t reserved; /* 0 */
+    hewn_quantized_activation activation;             /* bounds of f */
+    uint32_t reserved;                                /* 0 */
 } hewn_quantized_linear_add_desc;
 
 /* QUANTIZED_LINEAR_MUL:
@@ -1020,7 +1020,8 @@ typedef struct hewn_operator_tensor_info {
  * version. */
 HEWN_API uint32_t HEWN_CALL hewn_operator_count(void);
 /* Describes operator number `index`, from 0 on, at a feature level. The table does not depend on
- * which kernels a build has (see hewn_get_variant), except that a build may lack the newest levels.
+ * which kernels a build has (see hewn_get_variant), except that a build may lack the newest levels,
+ * and has no attributes of operators that it has no kernels of.
  * HEWN_STATUS_INVALID_ARGUMENT: there is no such operator, this build has no such level, info is
  * NULL, or its struct_size is too small. */
 HEWN_API hewn_status HEWN_CALL hewn_get_operator(uint32_t index, hewn_feature_level level,
@@ -1048,8 +1049,9 @@ typedef struct hewn_operator_attribute_info {
     uint32_t of;
 } hewn_operator_attribute_info;
 /* Describes attribute number `attribute`, from 0 on, of operator number `index`. Statuses are those
- * of hewn_get_operator; HEWN_STATUS_INVALID_ARGUMENT also if there is no such attribute, so a
- * program can ask for one after another until then. */
+ * of hewn_get_operator; HEWN_STATUS_INVALID_ARGUMENT also if there is no such attribute, or if this
+ * build has no kernels of the operator. So a program can ask for attributes 0, 1 and so on until it
+ * gets this status. */
 HEWN_API hewn_status HEWN_CALL hewn_get_operator_attribute(uint32_t index, uint32_t attribute,
                                                            hewn_feature_level level,
                                                            hewn_operator_attribute_info *info);

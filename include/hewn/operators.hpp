@@ -29,7 +29,7 @@ struct Add1Desc {
     TensorDesc a_tensor;  // ATensor
     TensorDesc b_tensor;  // BTensor
     TensorDesc output_tensor;  // OutputTensor
-    Activation activation = Activation::IDENTITY;
+    Activation activation = Activation::IDENTITY;  // hewn_activation
     float alpha = 0;  // of LINEAR LEAKY_RELU THRESHOLDED_RELU HARD_SIGMOID
     float beta = 0;  // of LINEAR HARD_SIGMOID
     float bias = 0;  // of SHRINK
@@ -144,7 +144,7 @@ struct QuantizedLinearAddDesc {
     TensorDesc output_scale_tensor;  // OutputScaleTensor
     OptionalTensorDesc output_zero_point_tensor;  // OutputZeroPointTensor
     TensorDesc output_tensor;  // OutputTensor
-    QuantizedActivation activation = QuantizedActivation::NONE;
+    QuantizedActivation activation = QuantizedActivation::NONE;  // hewn_quantized_activation
 };
 // hewn_compile of it.
 inline Operator compile(const QuantizedLinearAddDesc &desc, const CompileOptions &options = {},

@@ -33,7 +33,7 @@ constexpr FormatField kFormatMantissa = {0, 2}, kFormatSign = {2, 3}, kFormatBia
 constexpr unsigned field_of(unsigned format, FormatField field) {
     return format >> field.at & ((1u << field.bits) - 1);
 }
-// Formats with a greater bias than f16's (f8e5m2fnuz) have numbers whose exponents f16 has not. The
+// Formats with a greater bias than f16's (f8e5m2fnuz) have exponents that f16 does not have. The
 // form `blocks` of DEQUANTIZE_LINEAR does not take them.
 constexpr int kMostBiasAsF16 = 15;
 

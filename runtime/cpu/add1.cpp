@@ -6,33 +6,19 @@ namespace hewn {
 
 namespace {
 
-// The activation as the form takes it, which a slice prepares once.
-struct Numbers {
-    bool ready = false;
-    Activation pieces;
-};
-
-template<class CallForm>
-int call_with_pieces(BoxCall &context, const CallForm &call_form) {
-    CpuCall &call = static_cast<CpuCall &>(context);
-    Numbers &numbers = call.state<Numbers>();
-    if (!numbers.ready) numbers = {true, pieces_of(call.kernel.problem->attributes)};
-    return call_form(call, numbers.pieces);
-}
-
 int call_clamped(BoxCall &context, halide_buffer_t *operands) {
-    return call_with_pieces(context, [&](const CpuCall &call, const Activation &p) {
-        return call_kernel(*call.kernel.form, call, &operands[0], &operands[1],
-                           call.kernel.prefetch_distance, p.offset, p.low, p.high, &operands[2]);
-    });
+    const CpuCall &call = static_cast<CpuCall &>(context);
+    const ActivationPieces p = pieces_of(call.kernel.problem->attributes);
+    return call_kernel(*call.kernel.form, call, &operands[0], &operands[1],
+                       call.kernel.prefetch_distance, p.offset, p.low, p.high, &operands[2]);
 }
 
 int call_pieces(BoxCall &context, halide_buffer_t *operands) {
-    return call_with_pieces(context, [&](const CpuCall &call, const Activation &p) {
-        return call_kernel(*call.kernel.form, call, &operands[0], &operands[1],
-                           call.kernel.prefetch_distance, p.slope, p.offset, p.low, p.high, p.below,
-                           p.above, p.shift, p.elsewhere, &operands[2]);
-    });
+    const CpuCall &call = static_cast<CpuCall &>(context);
+    const ActivationPieces p = pieces_of(call.kernel.problem->attributes);
+    return call_kernel(*call.kernel.form, call, &operands[0], &operands[1],
+                       call.kernel.prefetch_distance, p.slope, p.offset, p.low, p.high, p.below,
+                       p.above, p.shift, p.elsewhere, &operands[2]);
 }
 
 struct FormOfActivation {

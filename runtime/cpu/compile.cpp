@@ -158,7 +158,15 @@ hewn_status plan_passes(CpuOperator &op, const Outline &outline, const Chip &chi
     Problem *const derived = reinterpret_cast<Problem *>(passes + outline.pass_count);
     for (int p = 0; p < outline.pass_count; p++) {
         const Outline::Pass &outlined = outline.passes[p];
-        if (kDerives && outline.derives) derived[p] = outlined.lowered->problem;
+        if (kDerives && outline.derives) {
+            derived[p] = outlined.lowered->problem;
+            // The outline has the caller's constants, which may end with hewn_compile.
+            for (int i = 0; i < derived[p].info->input_count; i++) {
+                const int place = outlined.lowered->places[i];
+                const bool given = place < op.problem.info->input_count;
+                derived[p].constants[i] = given ? op.problem.constants[place] : nullptr;
+            }
+        }
         op.pass_count++;
         HEWN_CHECK(plan_pass(op, outlined, outline.derives ? derived[p] : op.problem, chip,
                              passes[p], error));

@@ -1,5 +1,5 @@
 // Converts elements between the type as which a tensor stores them and the type as which kernels
-// take them: sub-byte types, f16, bf16 and i32.
+// take them: sub-byte types, f16, bf16, f8e8m0 and i32.
 #include "convert.h"
 
 #include <algorithm>
@@ -11,73 +11,44 @@ namespace hewn {
 
 namespace {
 
-// Vectors of GCC and Clang, which compile to instructions of every target. The elements of one
-// stored byte, or of 3 bytes if they have 6 bits, are spread over a word that has a byte for each
-// of them. All integers are little-endian.
-typedef uint8_t Bytes4 __attribute__((vector_size(4)));
-typedef uint8_t Bytes8 __attribute__((vector_size(8)));
+// Vectors of GCC and Clang, which compile to instructions of every target. All integers are
+// little-endian.
 typedef uint8_t Bytes __attribute__((vector_size(16)));
-typedef int8_t Signed __attribute__((vector_size(16)));
 typedef uint16_t Words16 __attribute__((vector_size(16)));
 
-// A step converts 16 elements. load() makes a word of each stored byte, or of 3 bytes if elements
-// have 6 bits; store() is the reverse. spread() moves the elements in a word to its bytes; join()
-// is the reverse.
-constexpr int kStep = sizeof(Bytes);
-template<class Vector, class Packed>
-struct WordPerByte {
-    using Words = Vector;
-    static Words load(const uint8_t *from) {
-        Packed packed;
-        std::memcpy(&packed, from, sizeof packed);
-        return __builtin_convertvector(packed, Words);
-    }
-    static void store(uint8_t *to, Words words) {
-        const Packed packed = __builtin_convertvector(words, Packed);
-        std::memcpy(to, &packed, sizeof packed);
-    }
-};
-template<int Bits>
-struct Lanes;
-template<>
-struct Lanes<6> {
-    using Words = Words32;
-    static constexpr size_t kBytes = 3;
-    static Words load(const uint8_t *from) {
-        uint32_t words[4] = {};
-        for (int i = 0; i < 4; i++) std::memcpy(&words[i], from + kBytes * i, kBytes);
-        return Words{words[0], words[1], words[2], words[3]};
-    }
-    static void store(uint8_t *to, Words w) {
-        const uint32_t words[4] = {w[0], w[1], w[2], w[3]};
-        for (int i = 0; i < 4; i++) std::memcpy(to + kBytes * i, &words[i], kBytes);
-    }
-    static Words spread(Words w) {
-        return (w & 0x3f) | (w << 2 & 0x3f00) | (w << 4 & 0x3f0000) | (w << 6 & 0x3f000000);
-    }
-    static Words join(Words w) {
-        return (w & 0x3f) | (w >> 2 & 0xfc0) | (w >> 4 & 0x3f000) | (w >> 6 & 0xfc0000);
-    }
-};
-template<>
-struct Lanes<4> : WordPerByte<Words16, Bytes8> {
-    static Words spread(Words w) { return (w | w << 4) & 0x0f0f; }
-    static Words join(Words w) { return (w & 0x0f) | (w >> 4 & 0xf0); }
-};
-template<>
-struct Lanes<2> : WordPerByte<Words32, Bytes4> {
-    static Words spread(Words w) { return (w | w << 6 | w << 12 | w << 18) & 0x03030303; }
-    static Words join(Words w) {
-        return (w & 0x03) | (w >> 6 & 0x0c) | (w >> 12 & 0x30) | (w >> 18 & 0xc0);
-    }
-};
+#ifdef __clang__
+#define HEWN_SHUFFLE(Vector, a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define HEWN_SHUFFLE(Vector, a, b, ...) __builtin_shuffle(a, b, Vector{__VA_ARGS__})
+#endif
+// The bytes of a and b in turn: those of their lower halves, and of their upper halves.
+Bytes interleaved_low(Bytes a, Bytes b) {
+    return HEWN_SHUFFLE(Bytes, a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+}
+Bytes interleaved_high(Bytes a, Bytes b) {
+    return HEWN_SHUFFLE(Bytes, a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+}
+// Every second byte of a, and then of b.
+Bytes even_bytes(Bytes a, Bytes b) {
+    return HEWN_SHUFFLE(Bytes, a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+}
+// Every second 16 bits of a, and then of b.
+Words16 even_words(Words16 a, Words16 b) {
+    return HEWN_SHUFFLE(Words16, a, b, 0, 2, 4, 6, 8, 10, 12, 14);
+}
+#undef HEWN_SHUFFLE
 
 // The low bits that one element has.
 constexpr uint8_t mask_of(int bits) { return uint8_t((1 << bits) - 1); }
 
+// The sign bit of a stored element; 0: it has none.
+uint8_t sign_of(const Conversion &conversion) {
+    return uint8_t(conversion.is_signed << (conversion.bits - 1));
+}
+
 // A stored element, which is in the low bits of `value`, as the kernel's type.
 uint8_t extended(uint8_t value, const Conversion &conversion) {
-    const uint8_t sign = uint8_t(conversion.is_signed << (conversion.bits - 1));
+    const uint8_t sign = sign_of(conversion);
     return uint8_t((value ^ sign) - sign);
 }
 
@@ -119,129 +90,162 @@ void put(const StoredElements &elements, int64_t index, int64_t end, uint8_t val
     if (at.in_two_bytes) byte[1] = uint8_t((byte[1] & ~(mask >> 8)) | bits >> 8);
 }
 
-// Converts the elements of whole bytes. `count` is a multiple of kStep.
+// A step converts kStep elements, which are kStepBytes bytes as they are stored. There a byte of
+// `values` has one element, in its low bits. The other bits are 0.
 template<int Bits>
-void unpack_steps(const uint8_t *from, bool is_signed, int64_t count, uint8_t *to) {
-    using L = Lanes<Bits>;
-    const uint8_t sign = uint8_t(is_signed << (Bits - 1));
-    for (int64_t i = 0; i < count; i += kStep) {
-        const auto words = L::spread(L::load(from + i * Bits / 8));
-        const Bytes values = ((Bytes)words ^ sign) - sign;
-        std::memcpy(to + i, &values, sizeof values);
+constexpr int kStep = Bits == 6 ? 16 : 8 * int(sizeof(Bytes)) / Bits;
+template<int Bits>
+constexpr int kStepBytes = Bits *kStep<Bits> / 8;
+
+// Splits the fields of Width bits that bytes have into elements.
+template<int Bits, int Width = 8>
+void split(Bytes bytes, Bytes *values) {
+    if constexpr (Width == Bits) {
+        *values = bytes;
+    } else {
+        constexpr int half = Width / 2;
+        const Bytes low = bytes & mask_of(half),
+                    high = (Bytes)((Words16)bytes >> half) & mask_of(half);
+        split<Bits, half>(interleaved_low(low, high), values);
+        split<Bits, half>(interleaved_high(low, high), values + half / Bits);
+    }
+}
+// The reverse.
+template<int Bits, int Width = 8>
+Bytes joined(const Bytes *values) {
+    if constexpr (Width == Bits) {
+        return *values;
+    } else {
+        constexpr int half = Width / 2;
+        constexpr uint16_t lower = mask_of(half), upper = lower << half;
+        const auto in_even_bytes = [](Bytes halves) {
+            const Words16 w = (Words16)halves;
+            return (Bytes)((w & lower) | (w >> (8 - half) & upper));
+        };
+        return even_bytes(in_even_bytes(joined<Bits, half>(values)),
+                          in_even_bytes(joined<Bits, half>(values + half / Bits)));
     }
 }
 
 template<int Bits>
-void pack_steps(uint8_t *to, bool is_signed, int64_t count, const uint8_t *from) {
-    using L = Lanes<Bits>;
-    constexpr int8_t most = (1 << (Bits - 1)) - 1, least = -most - 1;
-    for (int64_t i = 0; i < count; i += kStep) {
-        Bytes values;
-        std::memcpy(&values, from + i, sizeof values);
-        if (is_signed) {
-            Signed s = (Signed)values;
-            s = s > most ? Signed{} + most : s;
-            s = s < least ? Signed{} + least : s;
-            values = (Bytes)s & mask_of(Bits);
-        } else {
-            values = values > mask_of(Bits) ? Bytes{} + mask_of(Bits) : values;
+void load_step(const uint8_t *from, Bytes *values) {
+    Bytes stored;
+    std::memcpy(&stored, from, sizeof stored);
+    split<Bits>(stored, values);
+}
+template<int Bits>
+void store_step(const Bytes *values, uint8_t *to) {
+    const Bytes stored = joined<Bits>(values);
+    std::memcpy(to, &stored, sizeof stored);
+}
+// Four elements of 6 bits are 3 bytes, which are loaded as the low bits of a word.
+uint32_t word_at(const uint8_t *from) {
+    uint32_t word;
+    std::memcpy(&word, from, sizeof word);
+    return word;
+}
+template<>
+void load_step<6>(const uint8_t *from, Bytes *values) {
+    const Words32 w = {word_at(from), word_at(from + 3), word_at(from + 6), word_at(from + 8) >> 8};
+    *values = (Bytes)((w & 0x3f) | (w << 2 & 0x3f00) | (w << 4 & 0x3f0000) | (w << 6 & 0x3f000000));
+}
+template<>
+void store_step<6>(const Bytes *values, uint8_t *to) {
+    typedef uint64_t Words64 __attribute__((vector_size(16)));
+    const Words32 v = (Words32)*values;
+    const Words64 w = (Words64)((v & 0x3f) | (v >> 2 & 0xfc0) | (v >> 4 & 0x3f000) |
+                                (v >> 6 & 0xfc0000)),
+                  pairs = (w & 0xffffff) | (w >> 8 & 0xffffff000000);
+    const uint64_t first = pairs[0] | pairs[1] << 48, last = pairs[1] >> 16;
+    std::memcpy(to, &first, 8);
+    std::memcpy(to + 8, &last, 4);
+}
+
+// Converts `count` elements, which are whole steps. `sign` is the sign bit of the elements, or 0.
+template<int Bits>
+void unpack_steps(const uint8_t *from, uint8_t sign, int64_t count, uint8_t *to) {
+    for (int64_t i = 0; i < count; i += kStep<Bits>, from += kStepBytes<Bits>) {
+        Bytes values[kStep<Bits> / sizeof(Bytes)];
+        load_step<Bits>(from, values);
+        for (Bytes &v : values) v = (v ^ sign) - sign;
+        std::memcpy(to + i, values, sizeof values);
+    }
+}
+// Signed elements are compared as unsigned ones with the other sign bit, for which every processor
+// has the minimum and the maximum.
+template<int Bits>
+void pack_steps(const uint8_t *from, uint8_t sign, int64_t count, uint8_t *to) {
+    const uint8_t middle = sign ? 0x80 : 0, least = middle - sign,
+                  most = uint8_t(least + mask_of(Bits));
+    for (int64_t i = 0; i < count; i += kStep<Bits>, to += kStepBytes<Bits>) {
+        Bytes values[kStep<Bits> / sizeof(Bytes)];
+        std::memcpy(values, from + i, sizeof values);
+        for (Bytes &v : values) {
+            v ^= middle;
+            v = v > most ? Bytes{} + most : v;
+            v = v < least ? Bytes{} + least : v;
+            v &= mask_of(Bits);
         }
-        L::store(to + i * Bits / 8, L::join((typename L::Words)values));
+        store_step<Bits>(values, to);
     }
 }
 
-// ---- f16, bf16 or i32 to f32 and back, four at a time ----
-
-template<class T>
-uint8_t *element_at(const StoredElements &elements, int64_t index) {
-    return elements.memory + int64_t(sizeof(T)) * index;
+// The steps of the types with `bits` bits.
+struct Steps {
+    using Convert = void(const uint8_t *from, uint8_t sign, int64_t count, uint8_t *to);
+    int elements;  // a power of two
+    Convert *unpack, *pack;
+};
+template<int Bits>
+constexpr Steps kSteps = {kStep<Bits>, unpack_steps<Bits>, pack_steps<Bits>};
+const Steps &steps_of(int bits) {
+    return bits == 6 ? kSteps<6> : bits == 4 ? kSteps<4> : kSteps<2>;
 }
 
-// Loads elements of T, four at a time, and converts each four by to_floats.
-template<class T, class ToFloats>
-void widen_each(const StoredElements &elements, int64_t first, int64_t step, int64_t count,
-                uint8_t *to, const ToFloats &to_floats) {
+// ---- f16, bf16, f8e8m0 or i32 to f32, and f32 to f16 or bf16 ----
+
+using Convert32 = Words32(Words32);
+
+// Converts `count` elements of T, a multiple of 4.
+template<class T, Convert32 to_floats>
+void widen(const uint8_t *from, int64_t count, uint8_t *to) {
+    typedef T Four __attribute__((vector_size(4 * sizeof(T))));
     for (int64_t i = 0; i < count; i += 4) {
-        const int64_t n = std::min<int64_t>(4, count - i);
-        T e[4] = {};
-        if (step == 1 && n == 4) std::memcpy(e, element_at<T>(elements, first + i), sizeof e);
-        else
-            for (int64_t j = 0; j < n; j++)
-                std::memcpy(&e[j], element_at<T>(elements, first + (i + j) * step), sizeof *e);
-        const Words32 values = to_floats(Words32{e[0], e[1], e[2], e[3]});
-        std::memcpy(to + 4 * i, &values, size_t(4 * n));
+        Four e;
+        std::memcpy(&e, from + int64_t(sizeof(T)) * i, sizeof e);
+        const Words32 values = to_floats(__builtin_convertvector(e, Words32));
+        std::memcpy(to + 4 * i, &values, sizeof values);
+    }
+}
+// Converts `count` f32 numbers, a multiple of 8, to the lower halves of to_halves' results.
+template<Convert32 to_halves>
+void narrow(const uint8_t *from, int64_t count, uint8_t *to) {
+    for (int64_t i = 0; i < count; i += 8) {
+        Words32 values[2];
+        std::memcpy(values, from + 4 * i, sizeof values);
+        const Words16 halves =
+            even_words((Words16)to_halves(values[0]), (Words16)to_halves(values[1]));
+        std::memcpy(to + 2 * i, &halves, sizeof halves);
     }
 }
 
-void load_f16(const StoredElements &elements, int64_t first, int64_t step, int64_t count,
-              uint8_t *to) {
-    widen_each<uint16_t>(elements, first, step, count, to, widened);
-}
-
-void load_bf16(const StoredElements &elements, int64_t first, int64_t step, int64_t count,
-               uint8_t *to) {
-    widen_each<uint16_t>(elements, first, step, count, to,
-                         [](Words32 upper) { return upper << 16; });
-}
-
+Words32 bf16_to_f32(Words32 bits) { return bits << 16; }
+Words32 f32_to_bf16(Words32 bits) { return rounded_to_bf16(bits) >> 16; }
 // The number 2^(code - 127). Code 0 is a subnormal f32, and 255 is NaN.
-void load_f8e8m0(const StoredElements &elements, int64_t first, int64_t step, int64_t count,
-                 uint8_t *to) {
-    widen_each<uint8_t>(elements, first, step, count, to, [](Words32 codes) {
-        const Words32 special = codes == 0 ? Words32{} + 0x400000u : Words32{} + 0x7fc00000u;
-        return codes - 1 < 254 ? codes << 23 : special;
-    });
+Words32 f8e8m0_to_f32(Words32 codes) {
+    const Words32 special = codes == 0 ? Words32{} + 0x400000u : Words32{} + 0x7fc00000u;
+    return codes - 1 < 254 ? codes << 23 : special;
 }
-
-void load_i32(const StoredElements &elements, int64_t first, int64_t step, int64_t count,
-              uint8_t *to) {
-    widen_each<uint32_t>(elements, first, step, count, to, [](Words32 integers) {
-        return (Words32) __builtin_convertvector((Ints)integers, Floats);
-    });
-}
-
-// Stores f32 numbers as elements of 16 bits, which are the lower halves of to_halves' results.
-template<class ToHalves>
-void narrow_each(const StoredElements &elements, int64_t first, int64_t step, int64_t count,
-                 const uint8_t *from, const ToHalves &to_halves) {
-    for (int64_t i = 0; i < count; i += 4) {
-        const int64_t n = std::min<int64_t>(4, count - i);
-        Words32 values = {};
-        std::memcpy(&values, from + 4 * i, size_t(4 * n));
-        values = to_halves(values);
-        const uint16_t h[4] = {uint16_t(values[0]), uint16_t(values[1]), uint16_t(values[2]),
-                               uint16_t(values[3])};
-        if (step == 1 && n == 4)
-            std::memcpy(element_at<uint16_t>(elements, first + i), h, sizeof h);
-        else
-            for (int64_t j = 0; j < n; j++)
-                std::memcpy(element_at<uint16_t>(elements, first + (i + j) * step), &h[j],
-                            sizeof *h);
-    }
-}
-
-void store_f16(const StoredElements &elements, int64_t first, int64_t step, int64_t count, int64_t,
-               const uint8_t *from) {
-    narrow_each(elements, first, step, count, from, narrowed);
-}
-
-void store_bf16(const StoredElements &elements, int64_t first, int64_t step, int64_t count, int64_t,
-                const uint8_t *from) {
-    narrow_each(elements, first, step, count, from,
-                [](Words32 bits) { return rounded_to_bf16(bits) >> 16; });
+Words32 i32_to_f32(Words32 integers) {
+    return (Words32) __builtin_convertvector((Ints)integers, Floats);
 }
 
 // ---- Sub-byte types ----
 
-// A run of contiguous elements, in three parts: `head` elements before the first one that begins at
-// a byte, `steps` elements in whole steps, and the remaining elements.
-struct Run {
-    int64_t head, steps;
-    Run(const Conversion &conversion, int64_t first, int64_t count) {
-        head = std::min<int64_t>(-first & (conversion.group() - 1), count);
-        steps = (count - head) / kStep * kStep;
-    }
-};
+// The elements before the first one of a run that begins at a byte.
+int64_t head_of(const Conversion &conversion, int64_t first, int64_t count) {
+    return std::min<int64_t>(-first & (conversion.group() - 1), count);
+}
 
 // Converts elements [begin, last) of a run one by one. Not inlined, for size.
 __attribute__((noinline)) void unpack_each(const StoredElements &elements, int64_t first,
@@ -254,55 +258,72 @@ __attribute__((noinline)) void pack_each(const StoredElements &elements, int64_t
     for (int64_t i = begin; i < last; i++) put(elements, first + i * step, end, from[i]);
 }
 
+// Elements of a step, and the bytes that they are stored as.
+struct StepBuffers {
+    uint8_t values[kStep<2>], stored[sizeof(Bytes)];
+};
+
 void unpack(const StoredElements &elements, int64_t first, int64_t step, int64_t count,
             uint8_t *to) {
     const Conversion &conversion = *elements.conversion;
     if (step != 1) return unpack_each(elements, first, step, 0, count, to);
-    const Run run(conversion, first, count);
-    unpack_each(elements, first, 1, 0, run.head, to);
-    const uint8_t *const from = elements.memory + BitPlace(conversion, first + run.head).byte;
-    const auto unpack_run = conversion.bits == 6   ? unpack_steps<6>
-                            : conversion.bits == 4 ? unpack_steps<4>
-                                                   : unpack_steps<2>;
-    unpack_run(from, conversion.is_signed, run.steps, to + run.head);
-    unpack_each(elements, first, 1, run.head + run.steps, count, to);
+    const int64_t head = head_of(conversion, first, count);
+    unpack_each(elements, first, 1, 0, head, to);
+    const Steps &steps = steps_of(conversion.bits);
+    const int64_t rest = (count - head) & (steps.elements - 1), whole = count - head - rest;
+    const uint8_t *const from = elements.memory + BitPlace(conversion, first + head).byte;
+    steps.unpack(from, sign_of(conversion), whole, to + head);
+    if (rest == 0) return;
+    StepBuffers last = {};
+    std::memcpy(last.stored, from + whole * conversion.bits / 8,
+                size_t(rest * conversion.bits + 7) / 8);
+    steps.unpack(last.stored, sign_of(conversion), steps.elements, last.values);
+    std::memcpy(to + head + whole, last.values, size_t(rest));
 }
 
 void pack(const StoredElements &elements, int64_t first, int64_t step, int64_t count, int64_t end,
           const uint8_t *from) {
     const Conversion &conversion = *elements.conversion;
     if (step != 1) return pack_each(elements, first, step, 0, count, end, from);
-    const Run run(conversion, first, count);
-    pack_each(elements, first, 1, 0, run.head, end, from);
-    uint8_t *const to = elements.memory + BitPlace(conversion, first + run.head).byte;
-    const auto pack_run = conversion.bits == 6   ? pack_steps<6>
-                          : conversion.bits == 4 ? pack_steps<4>
-                                                 : pack_steps<2>;
-    pack_run(to, conversion.is_signed, run.steps, from + run.head);
-    pack_each(elements, first, 1, run.head + run.steps, count, end, from);
+    const int64_t head = head_of(conversion, first, count);
+    pack_each(elements, first, 1, 0, head, end, from);
+    const Steps &steps = steps_of(conversion.bits);
+    const int64_t whole = (count - head) & -int64_t(steps.elements),
+                  rest = (count - head - whole) & -int64_t(conversion.group());  // whole bytes
+    uint8_t *const to = elements.memory + BitPlace(conversion, first + head).byte;
+    steps.pack(from + head, sign_of(conversion), whole, to);
+    if (rest) {
+        StepBuffers last = {};
+        std::memcpy(last.values, from + head + whole, size_t(rest));
+        steps.pack(last.values, sign_of(conversion), steps.elements, last.stored);
+        std::memcpy(to + whole * conversion.bits / 8, last.stored,
+                    size_t(rest * conversion.bits / 8));
+    }
+    pack_each(elements, first, 1, head + whole + rest, count, end, from);
 }
 
 // ---- The table, in the order of kConversions ----
 
 struct Functions {
     hewn_data_type stored;
-    void (*load)(const StoredElements &elements, int64_t first, int64_t step, int64_t count,
-                 uint8_t *to);
-    void (*store)(const StoredElements &elements, int64_t first, int64_t step, int64_t count,
-                  int64_t end, const uint8_t *from);  // null if no output is of this type
+    // For sub-byte types null. Otherwise these convert contiguous elements of `bytes` bytes to f32
+    // and back; `narrow` is null if no output is of this type.
+    void (*widen)(const uint8_t *from, int64_t count, uint8_t *to);
+    void (*narrow)(const uint8_t *from, int64_t count, uint8_t *to);
+    int bytes;
 };
 constexpr Functions kFunctions[] = {
-    {HEWN_DATA_TYPE_UINT4, unpack, pack},
-    {HEWN_DATA_TYPE_INT4, unpack, pack},
-    {HEWN_DATA_TYPE_UINT2, unpack, pack},
-    {HEWN_DATA_TYPE_INT2, unpack, pack},
-    {HEWN_DATA_TYPE_FLOAT4E2M1, unpack, pack},
-    {HEWN_DATA_TYPE_FLOAT6E2M3, unpack, pack},
-    {HEWN_DATA_TYPE_FLOAT6E3M2, unpack, pack},
-    {HEWN_DATA_TYPE_FLOAT16, load_f16, store_f16},
-    {HEWN_DATA_TYPE_BFLOAT16, load_bf16, store_bf16},
-    {HEWN_DATA_TYPE_FLOAT8E8M0, load_f8e8m0, nullptr},
-    {HEWN_DATA_TYPE_INT32, load_i32, nullptr},
+    {HEWN_DATA_TYPE_UINT4, nullptr, nullptr, 0},
+    {HEWN_DATA_TYPE_INT4, nullptr, nullptr, 0},
+    {HEWN_DATA_TYPE_UINT2, nullptr, nullptr, 0},
+    {HEWN_DATA_TYPE_INT2, nullptr, nullptr, 0},
+    {HEWN_DATA_TYPE_FLOAT4E2M1, nullptr, nullptr, 0},
+    {HEWN_DATA_TYPE_FLOAT6E2M3, nullptr, nullptr, 0},
+    {HEWN_DATA_TYPE_FLOAT6E3M2, nullptr, nullptr, 0},
+    {HEWN_DATA_TYPE_FLOAT16, widen<uint16_t, widened>, narrow<narrowed>, 2},
+    {HEWN_DATA_TYPE_BFLOAT16, widen<uint16_t, bf16_to_f32>, narrow<f32_to_bf16>, 2},
+    {HEWN_DATA_TYPE_FLOAT8E8M0, widen<uint8_t, f8e8m0_to_f32>, nullptr, 1},
+    {HEWN_DATA_TYPE_INT32, widen<uint32_t, i32_to_f32>, nullptr, 4},
 };
 constexpr bool has_all_conversions() {
     for (int i = 0; i < kConversionCount; i++)
@@ -315,16 +336,68 @@ const Functions &functions_of(const StoredElements &elements) {
     return kFunctions[elements.conversion - kConversions];
 }
 
+// Elements that lie apart, or that are no whole step, are moved to a buffer of so many.
+constexpr int64_t kApart = 64;
+
+// Copies `count` elements of `bytes` bytes, each the given number of bytes after the one before.
+// Compiled for size ("cold"), as the loop would otherwise be unrolled for each size.
+__attribute__((cold)) void copy_apart(const uint8_t *from, int64_t from_step, int64_t count,
+                                      int bytes, uint8_t *to, int64_t to_step) {
+    for (int64_t i = 0; i < count; i++, from += from_step, to += to_step) {
+        switch (bytes) {
+        case 1: *to = *from; break;
+        case 2: std::memcpy(to, from, 2); break;
+        default: std::memcpy(to, from, 4); break;
+        }
+    }
+}
+
+void load_floats(const StoredElements &elements, const Functions &functions, int64_t first,
+                 int64_t step, int64_t count, uint8_t *to) {
+    const int bytes = functions.bytes;
+    const uint8_t *const from = elements.memory + first * bytes;
+    const int64_t whole = step == 1 ? count & -4 : 0;
+    functions.widen(from, whole, to);
+    uint32_t stored[kApart] = {}, values[kApart];
+    for (int64_t i = whole; i < count; i += kApart) {
+        const int64_t n = std::min(count - i, kApart);
+        uint8_t *const buffer = reinterpret_cast<uint8_t *>(stored);
+        copy_apart(from + i * step * bytes, step * bytes, n, bytes, buffer, bytes);
+        functions.widen(buffer, (n + 3) & -4, reinterpret_cast<uint8_t *>(values));
+        std::memcpy(to + 4 * i, values, size_t(4 * n));
+    }
+}
+
+void store_floats(const StoredElements &elements, const Functions &functions, int64_t first,
+                  int64_t step, int64_t count, const uint8_t *from) {
+    const int bytes = functions.bytes;
+    uint8_t *const to = elements.memory + first * bytes;
+    const int64_t whole = step == 1 ? count & -8 : 0;
+    functions.narrow(from, whole, to);
+    uint32_t stored[kApart], values[kApart] = {};
+    for (int64_t i = whole; i < count; i += kApart) {
+        const int64_t n = std::min(count - i, kApart);
+        uint8_t *const buffer = reinterpret_cast<uint8_t *>(stored);
+        std::memcpy(values, from + 4 * i, size_t(4 * n));
+        functions.narrow(reinterpret_cast<uint8_t *>(values), (n + 7) & -8, buffer);
+        copy_apart(buffer, bytes, n, bytes, to + i * step * bytes, step * bytes);
+    }
+}
+
 }  // namespace
 
 void load_converted(const StoredElements &elements, int64_t first, int64_t step, int64_t count,
                     uint8_t *to) {
-    functions_of(elements).load(elements, first, step, count, to);
+    const Functions &functions = functions_of(elements);
+    if (functions.widen) load_floats(elements, functions, first, step, count, to);
+    else unpack(elements, first, step, count, to);
 }
 
 void store_converted(const StoredElements &elements, int64_t first, int64_t step, int64_t count,
                      int64_t end, const uint8_t *from) {
-    functions_of(elements).store(elements, first, step, count, end, from);
+    const Functions &functions = functions_of(elements);
+    if (functions.narrow) store_floats(elements, functions, first, step, count, from);
+    else pack(elements, first, step, count, end, from);
 }
 
 }  // namespace hewn

@@ -22,14 +22,13 @@ constexpr bool any(std::initializer_list<int> types) {
 // Whether this build has an operator that takes sub-byte types, mixed floats, or floats that are
 // converted to f32. If not, a program need not link the functions below.
 #define HEWN_TENSOR(name, member, role, like, integers, optional_from, one_element, blocks, \
-                    middle, mixed, besides) \
-    || (mixed && kBuiltLevel >= HEWN_FEATURE_LEVEL_HEWN)
+                    middle, mixed, others) \
+    || (mixed && kHasOwnLevel)
 #define HEWN_LEVEL(level, least, most, ...) || (level <= kBuiltLevel && any({__VA_ARGS__}))
 #define HEWN_OPERATOR(name, kernels, type, dml_name, command, formula, onnx, in_place, wraps, \
                       one_width, as_f32, signature, tensors, levels) \
-    || (is_built(#kernels) && \
-        ((std::string_view(#as_f32) != "none" && kBuiltLevel >= HEWN_FEATURE_LEVEL_HEWN) \
-             HEWN_UNPACK tensors HEWN_UNPACK levels))
+    || (is_built(#kernels) && ((std::string_view(#as_f32) != "none" && kHasOwnLevel) \
+                                   HEWN_UNPACK tensors HEWN_UNPACK levels))
 #define HEWN_UNPACK(...) __VA_ARGS__
 constexpr bool kTaken = false
 #include "operators.inc"

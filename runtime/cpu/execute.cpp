@@ -97,7 +97,7 @@ __attribute__((cold, noinline)) hewn_status execute_passes(const CpuOperator &op
     return run_passes(op, addresses, executors, error);
 }
 
-// Completes the addresses of an execution's tensors.
+// Adds the address of the operator's format of small floats, which passes read as a zero point.
 inline void add_format(const CpuOperator &op, Addresses &addresses) {
     if (kHasFormats) addresses[kFormatPlace] = const_cast<uint32_t *>(&op.problem.format);
 }

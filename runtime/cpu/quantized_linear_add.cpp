@@ -5,17 +5,18 @@
 #include "folding.h"
 
 #include <cmath>
+#include <cstring>
 
 #include "../problem/activation.h"
 #include "../problem/bindings.h"
+#include "../problem/lowering.h"
 #include "kernel.h"
 
 namespace hewn {
 
 namespace {
 
-// Indices of the inputs; then those of the scales and of the zero points of A, B and the output.
-enum { kA, kAScale, kAZeroPoint, kB, kBScale, kBZeroPoint, kOutputScale, kOutputZeroPoint };
+// The scales and the zero points of A, B and the output.
 constexpr int kScales[] = {kAScale, kBScale, kOutputScale};
 constexpr int kZeroPoints[] = {kAZeroPoint, kBZeroPoint, kOutputZeroPoint};
 
@@ -110,96 +111,6 @@ int search_factors(const CpuCall &call, const Parameters &p, FoldedFactors &fact
                                compute, &trial, factors, fits);
 }
 
-// ---- Activations ----
-
-// The least and the greatest result.
-struct Range {
-    int32_t low, high;
-};
-
-// Returns what QUANTIZE_LINEAR makes of a bound.
-int32_t quantized_bound(float bound, float scale, int32_t zero_point, const Range &all) {
-    const float quotient = bound / scale;
-    if (quotient != quotient) return zero_point;
-    // Beyond kMost every result saturates, whatever the zero point is. Below it the sum with
-    // kRounds rounds to an integer, ties to even.
-    constexpr float kMost = 1 << 20, kRounds = 0x1.8p23f;
-    const float clamped = quotient > kMost ? kMost : quotient < -kMost ? -kMost : quotient;
-    const int32_t sum = int32_t(clamped + kRounds - kRounds) + zero_point;
-    return sum < all.low ? all.low : sum > all.high ? all.high : sum;
-}
-
-// Returns the range that the activation leaves.
-Range range_of(const CpuCall &call) {
-    const Problem &problem = *call.kernel.problem;
-    const halide_type_t type = halide_type(problem.output.type);
-    const int32_t values = 1 << type.bits, least = type.code == halide_type_int ? -values / 2 : 0;
-    const Range all = {least, least + values - 1};
-    const ActivationBounds bounds = bounds_of(problem.attributes.quantized_linear_add_activation);
-    const auto quantized = [&](float bound) {
-        return quantized_bound(bound, scale_of(call, kOutputScale),
-                               zero_point_of(call, kOutputZeroPoint), all);
-    };
-    const int32_t low = quantized(bounds.low),
-                  high = bounds.has_high ? quantized(bounds.high) : all.high;
-    return {low < high ? low : high, high};
-}
-
-// Clamps the output of a box to the range.
-template<class T>
-void clamp_box(const halide_buffer_t &output, const Range &range) {
-    const T low = T(range.low), high = T(range.high);
-    // The compiler would not make vectors if it had to read these again after each element.
-    const int32_t width = output.dim[0].extent, height = output.dim[1].extent,
-                  pitch = output.dim[1].stride;
-    T *const first = reinterpret_cast<T *>(output.host);
-    for (int32_t y = 0; y < height; y++) {
-        T *const row = first + int64_t(y) * pitch;
-        for (int32_t x = 0; x < width; x++) {
-            const T raised = row[x] < low ? low : row[x];
-            row[x] = raised > high ? high : raised;
-        }
-    }
-}
-void clamp_box(const halide_buffer_t &output, hewn_data_type type, const Range &range) {
-    switch (type) {
-    case HEWN_DATA_TYPE_INT8: return clamp_box<int8_t>(output, range);
-    case HEWN_DATA_TYPE_UINT8: return clamp_box<uint8_t>(output, range);
-    case HEWN_DATA_TYPE_INT16: return clamp_box<int16_t>(output, range);
-    default: return clamp_box<uint16_t>(output, range);
-    }
-}
-
-// Calls `compute` on parts of a box that the first cache holds, and clamps each.
-template<CallBox compute>
-int call_activated(BoxCall &context, halide_buffer_t *box) {
-    constexpr int32_t kPart = 8192;  // elements
-    const CpuCall &call = static_cast<CpuCall &>(context);
-    const Range range = range_of(call);
-    const int32_t width = box[2].dim[0].extent, height = box[2].dim[1].extent,
-                  columns = width < kPart ? width : kPart, rows = kPart / columns;
-    const int32_t bytes = call.kernel.problem->output.element_bytes;  // of all three
-    halide_dimension_t dims[3][2];
-    halide_buffer_t part[3];
-    for (int32_t y = 0; y < height; y += rows) {
-        for (int32_t x = 0; x < width; x += columns) {
-            for (int o = 0; o < 3; o++) {
-                part[o] = box[o];
-                part[o].dim = dims[o];
-                for (int d = 0; d < 2; d++) dims[o][d] = box[o].dim[d];
-                dims[o][0].extent = width - x < columns ? width - x : columns;
-                dims[o][1].extent = height - y < rows ? height - y : rows;
-                const int64_t first =
-                    int64_t(x) * dims[o][0].stride + int64_t(y) * dims[o][1].stride;
-                part[o].host += first * bytes;
-            }
-            if (const int code = compute(context, part)) return code;
-            clamp_box(part[2], call.kernel.problem->output.type, range);
-        }
-    }
-    return 0;
-}
-
 // Calls `divide`.
 int call_quantized_add_divided(BoxCall &context, halide_buffer_t *operands) {
     const CpuCall &call = static_cast<CpuCall &>(context);
@@ -223,10 +134,122 @@ int call_quantized_add_settled(BoxCall &context, halide_buffer_t *operands) {
     return call_quantized_add_form(*p.form, call, p, operands);
 }
 
-// Returns `compute`, or a call that applies the problem's activation too.
-template<CallBox compute>
-CallBox with_activation(const Problem &problem) {
-    return problem.attributes.quantized_linear_add_activation ? call_activated<compute> : compute;
+// Returns what computes a box, but for the activation.
+CallBox call_without_activation(const CpuKernel &kernel) {
+    if (kernel.settled) return call_quantized_add_settled;
+    const AddForms &forms = kernel.own<AddForms>();
+    return forms.reciprocal || forms.folded ? call_quantized_add : call_quantized_add_divided;
+}
+
+// ---- Activations: compiled for size ("cold"), with vectors that are written out ----
+
+// The least and the greatest result.
+struct Range {
+    int32_t low, high;
+};
+
+// Returns what QUANTIZE_LINEAR makes of a bound.
+int32_t quantized_bound(float bound, float scale, int32_t zero_point, const Range &all) {
+    const float quotient = bound / scale;
+    if (quotient != quotient) return zero_point;
+    // Beyond kMost every result saturates, whatever the zero point is. Below it the sum with
+    // kRounds rounds to an integer, ties to even.
+    constexpr float kMost = 1 << 20, kRounds = 0x1.8p23f;
+    const float clamped = quotient > kMost ? kMost : quotient < -kMost ? -kMost : quotient;
+    const int32_t sum = int32_t(clamped + kRounds - kRounds) + zero_point;
+    return sum < all.low ? all.low : sum > all.high ? all.high : sum;
+}
+
+// Returns the range that the activation leaves.
+__attribute__((cold)) Range range_of(const CpuCall &call) {
+    const Problem &problem = *call.kernel.problem;
+    const halide_type_t type = halide_type(problem.output.type);
+    const int32_t values = 1 << type.bits, least = type.code == halide_type_int ? -values / 2 : 0;
+    const Range all = {least, least + values - 1};
+    const ActivationBounds bounds = bounds_of(quantized_activation_of(problem));
+    const auto quantized = [&](float bound) {
+        return quantized_bound(bound, scale_of(call, kOutputScale),
+                               zero_point_of(call, kOutputZeroPoint), all);
+    };
+    const int32_t low = quantized(bounds.low),
+                  high = bounds.has_high ? quantized(bounds.high) : all.high;
+    return {low < high ? low : high, high};
+}
+
+// Clamps `count` elements. T is a type of which every processor has the minimum and the maximum of
+// vectors; `flipped` is the highest bit for elements that have the other signedness, else 0.
+template<class T>
+__attribute__((cold)) void clamp_elements(void *elements, int32_t count, int flipped,
+                                          const Range &range) {
+    typedef T Vector __attribute__((vector_size(16)));
+    constexpr int32_t kStep = sizeof(Vector) / sizeof(T);
+    const T flip = T(flipped);
+    const Vector low = Vector{} + T(T(range.low) ^ flip), high = Vector{} + T(T(range.high) ^ flip);
+    T *const first = static_cast<T *>(elements);
+    for (int32_t i = 0; i < count; i += kStep) {
+        const size_t bytes = size_t(count - i < kStep ? count - i : kStep) * sizeof(T);
+        Vector v = {};
+        if (bytes == sizeof v) std::memcpy(&v, first + i, sizeof v);
+        else std::memcpy(&v, first + i, bytes);
+        v ^= flip;
+        v = v > low ? v : low;
+        v = v < high ? v : high;
+        v ^= flip;
+        if (bytes == sizeof v) std::memcpy(first + i, &v, sizeof v);
+        else std::memcpy(first + i, &v, bytes);
+    }
+}
+
+// Clamps the output of a box to the range.
+__attribute__((cold)) void clamp_box(const halide_buffer_t &output, const Tensor &tensor,
+                                     const Range &range) {
+    const int64_t pitch = int64_t(output.dim[1].stride) * tensor.element_bytes;
+    uint8_t *row = output.host;
+    for (int32_t y = 0; y < output.dim[1].extent; y++, row += pitch) {
+        const int32_t width = output.dim[0].extent;
+        switch (tensor.type) {
+        case HEWN_DATA_TYPE_UINT8: clamp_elements<uint8_t>(row, width, 0, range); break;
+        case HEWN_DATA_TYPE_INT8: clamp_elements<uint8_t>(row, width, 0x80, range); break;
+        case HEWN_DATA_TYPE_INT16: clamp_elements<int16_t>(row, width, 0, range); break;
+        default: clamp_elements<int16_t>(row, width, 0x8000, range); break;
+        }
+    }
+}
+
+// Computes a box in parts that the first cache holds, and clamps each.
+__attribute__((cold)) int call_activated(BoxCall &context, halide_buffer_t *box) {
+    constexpr int32_t kPart = 8192;  // elements
+    const CpuCall &call = static_cast<CpuCall &>(context);
+    const CallBox compute = call_without_activation(call.kernel);
+    const Range range = range_of(call);
+    const int32_t width = box[2].dim[0].extent, height = box[2].dim[1].extent,
+                  columns = width < kPart ? width : kPart, rows = kPart / columns;
+    const int32_t bytes = call.kernel.problem->output.element_bytes;  // of all three
+    halide_dimension_t dims[3][2];
+    halide_buffer_t part[3];
+    for (int32_t y = 0; y < height; y += rows) {
+        for (int32_t x = 0; x < width; x += columns) {
+            for (int o = 0; o < 3; o++) {
+                part[o] = box[o];
+                part[o].dim = dims[o];
+                for (int d = 0; d < 2; d++) dims[o][d] = box[o].dim[d];
+                dims[o][0].extent = width - x < columns ? width - x : columns;
+                dims[o][1].extent = height - y < rows ? height - y : rows;
+                const int64_t first =
+                    int64_t(x) * dims[o][0].stride + int64_t(y) * dims[o][1].stride;
+                part[o].host += first * bytes;
+            }
+            if (const int code = compute(context, part)) return code;
+            clamp_box(part[2], call.kernel.problem->output, range);
+        }
+    }
+    return 0;
+}
+
+// Returns what computes a box.
+CallBox call_of(const CpuKernel &kernel) {
+    return quantized_activation_of(*kernel.problem) ? call_activated
+                                                    : call_without_activation(kernel);
 }
 
 // If all parameters are constants, prepares them and searches for folded factors.
@@ -241,7 +264,7 @@ __attribute__((cold)) int settle_quantized_add(const Plan &, const Allocator &al
     Parameters *const p = allocator.allocate<Parameters>();
     if (!p) return kNoMemory;
     kernel.settled = p;
-    kernel.call = with_activation<call_quantized_add_settled>(*kernel.problem);
+    kernel.call = call_of(kernel);
     const CpuCall call(kernel, inputs, user_context);
     prepare_quantized_add(call, *p);
     const Form *const folded = kernel.own<AddForms>().folded;
@@ -260,12 +283,7 @@ __attribute__((cold)) int list_modes(const Space &space, const Variant &variant,
     AddForms &forms = kernel.own<AddForms>();
     if (element_count(space) >= variant.plan->reciprocal_elements)
         forms = {variant.form("reciprocal"), variant.form("folded")};
-    const bool divides = !forms.reciprocal && !forms.folded;
-    modes[0] = {0,
-                nullptr,
-                divides ? with_activation<call_quantized_add_divided>(*kernel.problem)
-                        : with_activation<call_quantized_add>(*kernel.problem),
-                {kernel.form->layouts, 0, true}};
+    modes[0] = {0, nullptr, call_of(kernel), {kernel.form->layouts, 0, true}};
     return 1;
 }
 

@@ -13,7 +13,7 @@ namespace hewn {
 constexpr int kMaxFunctions = 5;
 
 // The most numbers of an activation that forms take.
-constexpr int kMaxNumbers = sizeof(Activation) / sizeof(uint32_t);
+constexpr int kMaxNumbers = sizeof(ActivationPieces) / sizeof(uint32_t);
 
 // A function of the device code, by its entry's name and the driver's handle.
 struct GpuFunction {

@@ -1,7 +1,6 @@
 // Plans the passes of a GPU's operator: those of the lowering, and conversions around them. Kernels
-// take whole bytes and floats of one type. So sub-byte tensors, and f16 tensors if another tensor
-// is f32, are converted to scratch memory before the kernels' pass, or from scratch memory after
-// it.
+// take whole bytes and floats of one type. All other tensors (Tensor::conversion) are converted to
+// scratch memory before the kernels' pass, or from scratch memory after it.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -32,8 +31,8 @@ constexpr OperatorInfo kConversionInfo = [] {
     return info;
 }();
 
-// The names of the pass kernels that convert f16, bf16 or i32 to contiguous f32 in scratch memory,
-// and back; null: there is none. Sub-byte types have "unpack" and "pack" instead.
+// The names of the pass kernels that convert f16, bf16, f8e8m0 or i32 to contiguous f32 in scratch
+// memory, and back; null: there is none. Sub-byte types have "unpack" and "pack" instead.
 struct FloatKernels {
     hewn_data_type stored;
     const char *load_dense, *load_strided, *store_dense, *store_strided;
@@ -422,7 +421,7 @@ private:
         }
         const bool in_pieces = activation != HEWN_ACTIVATION_IDENTITY;
         if (in_pieces) {
-            const Activation pieces = pieces_of(problem.attributes);
+            const ActivationPieces pieces = pieces_of(problem.attributes);
             for_each_piece(pieces,
                            [&](const auto &number, const char *) { add_number(pass, &number); });
         }
@@ -433,8 +432,7 @@ private:
 
     // Chooses the pass kernels that apply an activation of QUANTIZED_LINEAR_ADD.
     void choose_clamping(GpuPass &pass, const Problem &problem) {
-        const ActivationBounds bounds =
-            bounds_of(problem.attributes.quantized_linear_add_activation);
+        const ActivationBounds bounds = bounds_of(quantized_activation_of(problem));
         const float high = bounds.has_high ? bounds.high : std::numeric_limits<float>::infinity();
         add_number(pass, &bounds.low);
         add_number(pass, &high);

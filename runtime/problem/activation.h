@@ -8,13 +8,13 @@
 
 namespace hewn {
 
-using Activation = Pieces<float, uint32_t>;
+using ActivationPieces = Pieces<float, uint32_t>;
 
 // Returns the activation of an ADD1 in pieces. SOFTSIGN has none; IDENTITY does not need them.
-inline Activation pieces_of(const Attributes &attributes) {
+inline ActivationPieces pieces_of(const Attributes &attributes) {
     constexpr float kInfinity = std::numeric_limits<float>::infinity();
     constexpr uint32_t kKept = ~uint32_t(0);
-    Activation p = {1, -0.0f, -kInfinity, kInfinity, -kInfinity, kInfinity, 0, kKept};
+    ActivationPieces p = {1, -0.0f, -kInfinity, kInfinity, -kInfinity, kInfinity, 0, kKept};
     switch (attributes.add1_activation) {
     case HEWN_ACTIVATION_LINEAR:
         p.slope = attributes.add1_alpha;

@@ -112,15 +112,14 @@ __attribute__((cold)) int separate_quotients(PassProblems &passes, int count) {
 }
 
 __attribute__((cold)) int separate_activation(PassProblems &passes, int count) {
-    enum { kOutputScale = 6, kOutputZeroPoint, kOutput };  // of QUANTIZED_LINEAR_ADD
     const Problem &problem = passes[0].problem;
-    if (count != 1 || !problem.attributes.quantized_linear_add_activation) return count;
+    if (count != 1 || !quantized_activation_of(problem)) return count;
     PassProblem &pass = add(passes, count, PassProblem::Clamped, *problem.info, kClampedInfo);
     pass.problem.attributes = problem.attributes;
-    set(pass, kInput, problem.output, kOutput);
+    set(pass, kInput, problem.output, kSum);
     set(pass, kScale, problem.inputs[kOutputScale], kOutputScale);
     set(pass, kZeroPoint, problem.inputs[kOutputZeroPoint], kOutputZeroPoint);
-    set(pass, kZeroPoint + 1, problem.output, kOutput);
+    set(pass, kZeroPoint + 1, problem.output, kSum);
     return count;
 }
 

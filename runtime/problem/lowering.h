@@ -7,6 +7,8 @@ namespace hewn {
 
 // Indices of the inputs of QUANTIZE_LINEAR and DEQUANTIZE_LINEAR.
 constexpr int kInput = 0, kScale = 1, kZeroPoint = 2;
+// Indices of the tensors of QUANTIZED_LINEAR_ADD.
+enum { kA, kAScale, kAZeroPoint, kB, kBScale, kBZeroPoint, kOutputScale, kOutputZeroPoint, kSum };
 
 // The places of an execution, each of which stands for memory. First come the operator's tensors:
 // the inputs in order, then the outputs. After them come a value that the operator has, and values
@@ -38,8 +40,8 @@ constexpr int kMaxPassProblems = 3;
 // operator needs, and a program does not link it.
 constexpr bool kHasDynamic = is_built("dynamic_quantize_linear");
 // The same for operators that take small floats.
-constexpr bool kHasFormats = kBuiltLevel >= HEWN_FEATURE_LEVEL_HEWN &&
-                             (is_built("quantize_linear") || is_built("dequantize_linear"));
+constexpr bool kHasFormats =
+    kHasOwnLevel && (is_built("quantize_linear") || is_built("dequantize_linear"));
 
 using PassProblems = PassProblem[kMaxPassProblems];
 

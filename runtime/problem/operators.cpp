@@ -2,6 +2,7 @@
 // table to programs.
 #include "operators.h"
 
+#include <array>
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
@@ -73,9 +74,8 @@ constexpr hewn_tensor_role data = HEWN_TENSOR_ROLE_DATA, scale = HEWN_TENSOR_ROL
 
 #define HEWN_UNPACK(...) __VA_ARGS__
 #define HEWN_TENSOR(name, member, role, like, integers, optional_from, one_element, blocks, \
-                    middle, mixed, besides) \
-    {#name,       role,   like,   type_##integers, optional_from, \
-     one_element, blocks, middle, mixed,           besides},
+                    middle, mixed, others) \
+    {#name, role, like, type_##integers, optional_from, one_element, blocks, middle, mixed, others},
 #define HEWN_LEVEL(level, least, most, ...) {level, least, most, {__VA_ARGS__}},
 #define HEWN_OPERATOR(name, kernels, type, dml_name, command, formula, onnx, in_place, wraps, \
                       one_width, as_f32, signature, tensors, levels) \
@@ -96,23 +96,18 @@ constexpr hewn_tensor_role data = HEWN_TENSOR_ROLE_DATA, scale = HEWN_TENSOR_ROL
 #define HEWN_ATTRIBUTE(op, number, attribute, type, of, why, computed, values) \
     constexpr const char *words_##op##_##attribute[] = {values nullptr};
 #include "attributes.inc"
-#define HEWN_VALUE(word, name, onnx, level) #name,
+#define HEWN_VALUE(word, name, onnx, level) {#name, level},
 #define HEWN_ATTRIBUTE(op, number, attribute, type, of, why, computed, values) \
-    constexpr const char *names_##op##_##attribute[] = {values nullptr};
+    constexpr ValueRule values_##op##_##attribute[] = {values{}};
 #include "attributes.inc"
-#define HEWN_VALUE(word, name, onnx, level) level,
-#define HEWN_ATTRIBUTE(op, number, attribute, type, of, why, computed, values) \
-    constexpr hewn_feature_level levels_##op##_##attribute[] = {values 0};
-#include "attributes.inc"
-constexpr AttributeRule kAttributes[] = {
+constexpr AttributeRule kAllAttributes[] = {
 #define HEWN_ATTRIBUTE(op, number, attribute, type, of, why, computed, values) \
     {number, \
      #attribute, \
      offsetof(Attributes, op##_##attribute), \
      of, \
      words_##op##_##attribute, \
-     names_##op##_##attribute, \
-     levels_##op##_##attribute, \
+     values_##op##_##attribute, \
      int32_t(sizeof words_##op##_##attribute / sizeof(char *)) - 1, \
      computed, \
      why},
@@ -122,16 +117,16 @@ constexpr size_t kAttributeOffsets[] = {
 #define HEWN_ATTRIBUTE(op, number, attribute, ...) offsetof(hewn_##op##_desc, attribute),
 #include "attributes.inc"
 };
-constexpr size_t kAttributeCount = sizeof kAttributes / sizeof kAttributes[0],
-                 kAttributeBytes = sizeof(int32_t);
+constexpr size_t kAttributeBytes = sizeof(int32_t);
 
-// Returns the index of an operator's attribute number n, from 0 on; kAttributeCount if there is
-// none.
-constexpr size_t nth_attribute(hewn_operator_type type, uint32_t n) {
-    for (size_t a = 0; a < kAttributeCount; a++) {
-        if (kAttributes[a].type == type && n-- == 0) return a;
+// Returns an operator's attribute number n, from 0 on; null if there is none.
+template<class Rules>
+constexpr const AttributeRule *nth_attribute(const Rules &rules, hewn_operator_type type,
+                                             uint32_t n) {
+    for (const AttributeRule &rule : rules) {
+        if (rule.type == type && n-- == 0) return &rule;
     }
-    return kAttributeCount;
+    return nullptr;
 }
 
 // Checks that the struct in hewn.h that describes an operator has the table's tensors in the
@@ -147,8 +142,9 @@ constexpr size_t nth_attribute(hewn_operator_type type, uint32_t n) {
             due += sizeof(void *); \
         } \
         uint32_t n = 0; \
-        for (size_t a = 0; (a = nth_attribute(type, n)) < kAttributeCount; n++) { \
-            if (kAttributeOffsets[a] != due + n * kAttributeBytes) return false; \
+        while (const AttributeRule *rule = nth_attribute(kAllAttributes, type, n)) { \
+            if (kAttributeOffsets[rule - kAllAttributes] != due + n++ * kAttributeBytes) \
+                return false; \
         } \
         due += (n + n % 2) * kAttributeBytes; \
         return due == sizeof(Desc) && type == HEWN_OPERATOR_##dml_name; \
@@ -179,13 +175,34 @@ constexpr OperatorInfo with_lists(OperatorInfo info, const TensorRule (&tensors)
 constexpr OperatorInfo kOperators[] = {
 #define HEWN_OPERATOR(name, kernels, type, dml_name, command, formula, onnx, in_place, wraps, \
                       one_width, as_f32, ...) \
-    with_lists({type, #name, #kernels, #dml_name, #command, formula, onnx, in_place, wraps, \
-                one_width, as_f32}, \
-               tensors_##name, levels_##name, signature_##name),
+    with_lists({type, #kernels, #dml_name, in_place, wraps, one_width, as_f32}, tensors_##name, \
+               levels_##name, signature_##name),
 #include "operators.inc"
 };
 
 namespace {
+
+// The attributes of the operators that this build has kernels of. Those of other operators, whose
+// words and names would take kilobytes, are not read.
+constexpr bool is_built(const AttributeRule &rule) {
+    for (const OperatorInfo &info : kOperators) {
+        if (info.type == rule.type) return hewn::is_built(info.kernels);
+    }
+    return false;
+}
+constexpr size_t count_built_attributes() {
+    size_t count = 0;
+    for (const AttributeRule &rule : kAllAttributes) count += is_built(rule);
+    return count;
+}
+constexpr auto kAttributes = [] {
+    std::array<AttributeRule, count_built_attributes()> built = {};
+    size_t count = 0;
+    for (const AttributeRule &rule : kAllAttributes) {
+        if (is_built(rule)) built[count++] = rule;
+    }
+    return built;
+}();
 
 // ---- Reading descriptions: compiled for size ("cold"), as it happens once an operator ----
 
@@ -208,7 +225,7 @@ uint32_t types_of(const OperatorInfo &info, const LevelRule &level, int t) {
     const TensorRule &rule = info.tensors[t];
     if (rule.like < 0) return level.types[t];
     const uint32_t like = types_of(info, level, rule.like);
-    const uint32_t own = level.level >= HEWN_FEATURE_LEVEL_HEWN ? rule.besides : 0;
+    const uint32_t own = level.level >= HEWN_FEATURE_LEVEL_HEWN ? rule.others : 0;
     if (rule.integers) return (like & kFloats) | 1u << rule.integers | own;
     return (rule.mixed ? like & kFloats : like) | own;
 }
@@ -305,18 +322,17 @@ private:
         uint32_t n = 0;
         const AttributeRule *choice = nullptr;
         int32_t chosen = 0;
-        for (size_t a; (a = nth_attribute(info_.type, n)) < kAttributeCount; n++) {
-            const AttributeRule &rule = kAttributes[a];
-            const int32_t value = word_behind(desc, n);
-            std::memcpy(reinterpret_cast<char *>(&problem_.attributes) + rule.offset, &value,
+        while (const AttributeRule *rule = nth_attribute(kAttributes, info_.type, n)) {
+            const int32_t value = word_behind(desc, n++);
+            std::memcpy(reinterpret_cast<char *>(&problem_.attributes) + rule->offset, &value,
                         sizeof value);
-            if (rule.of) {
-                HEWN_CHECK(check_parameter(rule, value, *choice, chosen));
+            if (rule->of) {
+                HEWN_CHECK(check_parameter(*rule, value, *choice, chosen));
                 continue;
             }
-            choice = &rule;
+            choice = rule;
             chosen = value;
-            HEWN_CHECK(check_choice(rule, value));
+            HEWN_CHECK(check_choice(*rule, value));
         }
         if (n % 2 == 0 || word_behind(desc, n) == 0) return HEWN_STATUS_OK;
         return fail(error_, HEWN_STATUS_INVALID_ARGUMENT, "%s: reserved is %d, must be 0",
@@ -337,15 +353,15 @@ private:
         if (value < 0 || value >= rule.value_count)
             return fail(error_, HEWN_STATUS_INVALID_ARGUMENT,
                         "%s: %s %d is none of 0 (%s) to %d (%s)", info_.dml_name, rule.name,
-                        int(value), rule.names[0], int(rule.computed - 1),
-                        rule.names[rule.computed - 1]);
+                        int(value), rule.values[0].name, int(rule.computed - 1),
+                        rule.values[rule.computed - 1].name);
         if (value >= rule.computed)
             return fail(error_, HEWN_STATUS_UNSUPPORTED, "%s: %s %s is not supported, because %s",
-                        info_.dml_name, rule.name, rule.names[value], rule.why);
-        if (level_ >= rule.levels[value]) return HEWN_STATUS_OK;
+                        info_.dml_name, rule.name, rule.values[value].name, rule.why);
+        if (level_ >= rule.values[value].from) return HEWN_STATUS_OK;
         return fail(error_, HEWN_STATUS_UNSUPPORTED,
                     "%s: %s %s needs feature level %s, compiled at %s", info_.dml_name, rule.name,
-                    rule.names[value], word_of(rule.levels[value]), word_of(level_));
+                    rule.values[value].name, word_of(rule.values[value].from), word_of(level_));
     }
 
     // `word` has the bits of the parameter, and `chosen` is the value of `choice`.
@@ -358,7 +374,7 @@ private:
         if (magnitude == 0 || rule.of >> chosen & 1) return HEWN_STATUS_OK;
         return fail(error_, HEWN_STATUS_INVALID_ARGUMENT,
                     "%s: %s is not 0, but %s %s does not have it", info_.dml_name, rule.name,
-                    choice.name, choice.names[chosen]);
+                    choice.name, choice.values[chosen].name);
     }
 
     // Has tensors converted to f32 if there are no kernels for their types: floats of `as_f32`,
@@ -379,9 +395,11 @@ private:
     }
     void set_format() {
         problem_.format = 0;
+        if (!kHasOwnLevel) return;
         for (const Tensor *each : {&problem_.inputs[0], &problem_.output})
             if (const uint32_t format = kFormats.of[each->type])
-                problem_.format = format | uint32_t(saturates(problem_)) << kFormatSaturates.at;
+                problem_.format = format | uint32_t(saturate_of(problem_) == HEWN_SATURATE_ON)
+                                               << kFormatSaturates.at;
     }
     // Whether the tensor has another type than the rules without `mixed` say.
     bool is_mixed(int t) {
@@ -473,13 +491,11 @@ private:
         if (rule.like < 0) return HEWN_STATUS_OK;
         const hewn_data_type due = type_like(rule, at(rule.like).type);
         const uint32_t type = 1u << at(t).type, allowed = types_of(info_, info_.levels[0], t);
-        if (is_mixed(t)) {
-            const bool fits = (type & allowed & kFloats) || (type & rule.besides);
-            if (rule.mixed && fits && 1u << due & (kFloats | info_.as_f32))
-                return level_ >= HEWN_FEATURE_LEVEL_HEWN ? HEWN_STATUS_OK : needs_mixing(t, due);
-        } else {
+        if (!is_mixed(t))
             return type & allowed ? hewn_status(HEWN_STATUS_OK) : unsupported_type(t, allowed);
-        }
+        const uint32_t mixable = (allowed & kFloats) | rule.others;
+        if (rule.mixed && type & mixable && 1u << due & (kFloats | info_.as_f32))
+            return level_ >= HEWN_FEATURE_LEVEL_HEWN ? HEWN_STATUS_OK : needs_mixing(t, due);
         return failed(t)("data type is %s, must be %s: %s's%s%s%s", type_name(at(t).type),
                          type_name(due), info_.tensors[rule.like].name, rule.integers ? ", " : "",
                          rule.integers ? type_name(rule.integers) : "",
@@ -665,6 +681,15 @@ using namespace hewn;
 
 uint32_t hewn_operator_count(void) { return kOperatorCount; }
 
+// What only hewn_get_operator shows: a program that does not call it is linked without these texts.
+constexpr struct {
+    const char *name, *command, *formula, *onnx_name;
+} kTexts[] = {
+#define HEWN_OPERATOR(name, kernels, type, dml_name, command, formula, onnx, ...) \
+    {#name, #command, formula, onnx},
+#include "operators.inc"
+};
+
 hewn_status hewn_get_operator(uint32_t index, hewn_feature_level level, hewn_operator_info *info) {
     const hewn_feature_level known = known_level(level);
     if (index >= kOperatorCount || !known || !info || info->struct_size < sizeof *info)
@@ -672,11 +697,11 @@ hewn_status hewn_get_operator(uint32_t index, hewn_feature_level level, hewn_ope
     const OperatorInfo &op = kOperators[index];
     const LevelRule *rule = rule_at(op, known);
     info->type = op.type;
-    info->name = op.name;
+    info->name = kTexts[index].name;
     info->directml_name = op.dml_name;
-    info->onnx_name = op.onnx_name;
-    info->command = op.command;
-    info->formula = op.formula;
+    info->onnx_name = kTexts[index].onnx_name;
+    info->command = kTexts[index].command;
+    info->formula = kTexts[index].formula;
     info->tensor_count = uint32_t(tensor_count(op));
     info->in_place = op.in_place;
     info->unsigned_as_signed = op.unsigned_as_signed;
@@ -713,14 +738,13 @@ hewn_status hewn_get_operator_attribute(uint32_t index, uint32_t attribute,
     const hewn_feature_level known = known_level(level);
     if (index >= kOperatorCount || !known || !info || info->struct_size < sizeof *info)
         return HEWN_STATUS_INVALID_ARGUMENT;
-    const size_t a = nth_attribute(kOperators[index].type, attribute);
-    if (a == kAttributeCount) return HEWN_STATUS_INVALID_ARGUMENT;
-    const AttributeRule &rule = kAttributes[a];
-    info->name = rule.name;
-    info->values = rule.words;
-    info->value_count = uint32_t(rule.computed);
-    info->allowed = rule.of || (rule.computed > 1 && known >= rule.levels[1]);
-    info->known_count = uint32_t(rule.value_count);
-    info->of = rule.of;
+    const AttributeRule *const rule = nth_attribute(kAttributes, kOperators[index].type, attribute);
+    if (!rule) return HEWN_STATUS_INVALID_ARGUMENT;
+    info->name = rule->name;
+    info->values = rule->words;
+    info->value_count = uint32_t(rule->computed);
+    info->allowed = rule->of || (rule->computed > 1 && known >= rule->values[1].from);
+    info->known_count = uint32_t(rule->value_count);
+    info->of = rule->of;
     return HEWN_STATUS_OK;
 }

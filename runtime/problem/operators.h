@@ -37,6 +37,12 @@ struct Attributes {
 #include "attributes.inc"
 };
 
+// A value of a choice: its name, such as "FLOAT16", and the level from which on it exists.
+struct ValueRule {
+    char name[sizeof "PARAMETRIC_SOFTPLUS"];  // the longest
+    hewn_feature_level from;
+};
+
 // An attribute of an operator: a choice among the numbers from 0 on, or a parameter, an f32.
 struct AttributeRule {
     hewn_operator_type type;  // the operator that has it
@@ -44,11 +50,10 @@ struct AttributeRule {
     size_t offset;  // in Attributes
     // For a parameter: a bit for each value of the choice before it that has the parameter.
     uint32_t of;
-    // For a choice: the words and the names of the values, such as "f16" and "FLOAT16", and the
-    // levels from which on they exist. The first `computed` values are computed, and the others are
-    // refused, because of `why`.
-    const char *const *words, *const *names;
-    const hewn_feature_level *levels;
+    // For a choice: the values, and their words, such as "f16". The first `computed` values are
+    // computed, and the others are refused, because of `why`.
+    const char *const *words;
+    const ValueRule *values;
     int32_t value_count, computed;
     const char *why;
 };
@@ -75,7 +80,7 @@ struct TensorRule {
     // that this one may have.
     bool mixed;
     // Other types that it may have from that level on, a bit for each.
-    uint32_t besides;
+    uint32_t others;
 };
 
 // The ranks and types that an operator allows from a feature level on.
@@ -89,10 +94,8 @@ struct LevelRule {
 // A row of the operator table.
 struct OperatorInfo {
     hewn_operator_type type;
-    const char *name;      // "quantize_linear"
     const char *kernels;   // the operator whose kernels compute it: itself, or another
     const char *dml_name;  // "QUANTIZE_LINEAR", as in messages
-    const char *command, *formula, *onnx_name;
     // The output may be bound to the memory of an input that has equal strides.
     bool in_place;
     // The kernels of signed types also serve the unsigned types of the same width, because a sum
@@ -144,14 +147,16 @@ struct Problem {
     const void *constants[kMaxInputs];
 };
 
-// The attribute `precision` of QUANTIZE_LINEAR; 0 for other operators.
-inline int32_t precision_of(const Problem &problem) {
-    return problem.attributes.quantize_linear_precision;
+// Attributes that need hewn's own level. Each is 0 for other operators. In a build without that
+// level they are constants, so that the code for their values is not linked.
+inline hewn_precision precision_of(const Problem &problem) {
+    return kHasOwnLevel ? problem.attributes.quantize_linear_precision : 0;
 }
-
-// Whether QUANTIZE_LINEAR's attribute `saturate` is on, which is its default.
-inline bool saturates(const Problem &problem) {
-    return problem.attributes.quantize_linear_saturate == HEWN_SATURATE_ON;
+inline hewn_saturate saturate_of(const Problem &problem) {
+    return kHasOwnLevel ? problem.attributes.quantize_linear_saturate : 0;
+}
+inline hewn_quantized_activation quantized_activation_of(const Problem &problem) {
+    return kHasOwnLevel ? problem.attributes.quantized_linear_add_activation : 0;
 }
 
 // The type as which the operator's kernel takes a tensor.

@@ -46,6 +46,8 @@ constexpr hewn_feature_level kBuiltLevel =
 #define HEWN_BUILT_LEVEL(number) number
 #include "types.inc"
     ;
+// Whether this build has hewn's own level, which is above DirectML's.
+constexpr bool kHasOwnLevel = kBuiltLevel >= HEWN_FEATURE_LEVEL_HEWN;
 
 // The end of messages for callers who expect the broadcasting of other libraries, or who forgot the
 // strides.

@@ -106,7 +106,7 @@ bool type_fits(hewn_operator_type op, const Types &types, size_t i, hewn_feature
     const bool mixes = tensor.mixed && level >= HEWN_FEATURE_LEVEL_HEWN &&
                        (is_wide_float_type(due) || is_in(facts(op).as_f32, due));
     return types[i] == due ||
-           (mixes && (is_wide_float_type(types[i]) || is_in(tensor.besides, types[i])));
+           (mixes && (is_wide_float_type(types[i]) || is_in(tensor.others, types[i])));
 }
 
 // Whether an operator accepts `types` of `rank` dimensions at `level`. A rank of 0 counts as 1.

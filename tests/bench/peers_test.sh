@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Checks what bench/peers.sh refuses and prints, with source trees that only look like the peers':
-# peers_test.sh SOURCE SCRATCH-FOLDER
+# Checks what bench/peers.sh refuses and prints, with source trees that only look like the peers',
+# and the rows and peers of the comparison, if the build has that:
+# peers_test.sh SOURCE SCRATCH-FOLDER PYTHON [COMPARE]
 set -euo pipefail
-source=$1 scratch=$2
+source=$1 scratch=$2 python=$3 compare=${4:-}
 failed=0
 rm -rf "$scratch" && mkdir -p "$scratch"/{bench,scripts}
 # bench/peers.sh builds below its own root.
@@ -58,5 +59,10 @@ if [[ $(uname -m) == x86_64 ]]; then
         { echo "FAILED  with: $(<build/peers/xnnpack/version)" && failed=1; }
     grep -q "^CMAKE_CXX_COMPILER:.*/g++$" build/peers/xnnpack-build/CMakeCache.txt ||
         { echo "FAILED  C++ by the same compiler" && failed=1; }
+fi
+if [[ $compare ]]; then
+    env -u HEWN_VARIANT "$python" "$source/tests/bench/rows_test.py" "$compare" report.json || failed=1
+else
+    echo "skipped: rows and peers, because this build has no comparison (HEWN_BUILD_BENCH)"
 fi
 exit $failed

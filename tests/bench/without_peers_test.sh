@@ -22,7 +22,8 @@ configure() {
     "$cmake" -S "$source" -B "$scratch/build" -G "$generator" -DCMAKE_MAKE_PROGRAM="$make" \
         -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_COMPILER="$cc" -DCMAKE_CXX_COMPILER="$cxx" \
         -DHEWN_HALIDE_INCLUDE_DIR="$halide" -DHEWN_GENERATORS="$generators" \
-        -DHEWN_SIGNATURES=add_f32 -DHEWN_TARGETS=x86_64_sse41 -DHEWN_BUILD_BENCH=ON \
+        "-DHEWN_SIGNATURES=add_f32;quantize_linear_f32_i8;quantize_linear_f32_f8" \
+        -DHEWN_TARGETS=x86_64_sse41 -DHEWN_BUILD_BENCH=ON \
         -DHEWN_BUILD_TESTS=OFF -DHEWN_BUILD_TOOLS=OFF -DHEWN_BUILD_EXAMPLES=OFF \
         "-DCMAKE_IGNORE_PATH=$hidden" -DCMAKE_DISABLE_FIND_PACKAGE_benchmark=ON "$@" >"$log" 2>&1
 }
@@ -49,17 +50,18 @@ configure "-DPTHREADPOOL_INCLUDE_DIR=$pool" || fail "without any peer, it does n
 says oneDNN "no oneapi/dnnl/dnnl.hpp: install libdnnl-dev, or set HEWN_BENCH_ONEDNN_PREFIX"
 says XNNPACK "no xnnpack.h: install libxnnpack-dev, or set HEWN_BENCH_XNNPACK_PREFIX"
 says NumPy "HEWN_BENCH_PYTHON is not set"
+says NumKong "HEWN_BENCH_PYTHON is not set"
 says "ONNX Runtime" "HEWN_BENCH_PYTHON is not set"
 "$cmake" --build "$scratch/build" --target compare >>"$log" 2>&1 || fail "compare does not build"
 
 compare() { "$scratch/build/bench/compare" --op add --elements 16 --threads 1 "$@" >"$log" 2>&1; }
 if compare; then fail "compare goes on without its peers"; fi
-for peer in oneDNN XNNPACK NumPy "ONNX Runtime"; do
+for peer in oneDNN XNNPACK NumPy NumKong "ONNX Runtime"; do
     grep -q "^  $peer: .*--without-peer [a-z]*$" "$log" || fail "$peer is not named"
 done
 if compare --without-peer oneDNN; then fail "--without-peer takes any name"; fi
 grep -q "onednn" "$log" || fail "--without-peer does not name its values"
-without=(--without-peer onednn --without-peer xnnpack --without-peer numpy)
+without=(--without-peer onednn --without-peer xnnpack --without-peer numpy --without-peer numkong)
 if compare "${without[@]}"; then fail "compare goes on without ONNX Runtime"; fi
 compare "${without[@]}" --without-peer onnxruntime --report "$scratch/report.json" ||
     fail "compare does not run without peers"
@@ -69,6 +71,16 @@ grep -q '"XNNPACK": "left out: no xnnpack.h' "$scratch/report.json" ||
     fail "the report does not name what was left out"
 grep -q '^add  *f32  *dense  *16 ' "$log" || fail "no row is measured"
 echo "ok      compare, with and without --without-peer"
+
+# Types that these kernels take, but that are not in their names.
+signatures=(f32_i8 bf16_i8 f32_i4 f32_f8e4m3fn f32_f8e5m2fnuz f32_f6e2m3 f32_f4e2m1)
+"$scratch/build/bench/compare" --op quantize_linear --signature "${signatures[@]}" --elements 17 \
+    --threads 1 "${without[@]}" --without-peer onnxruntime --quick >"$log" 2>&1 ||
+    fail "compare does not measure the types that have no kernels of their own"
+for signature in "${signatures[@]}"; do
+    grep -q "^quantize_linear  *$signature  *dense  *17 " "$log" || fail "no row of $signature"
+done
+echo "ok      types that have no kernels of their own"
 
 # A folder that is given must have the peer.
 if configure "-DPTHREADPOOL_INCLUDE_DIR=$pool" "-DHEWN_BENCH_ONEDNN_PREFIX=$scratch"; then

@@ -35,7 +35,7 @@ def tensor_row(tensor, tensors):
                              if tensor["optional_from"] else "")
     like = f"{tensors[tensor['like']]['name']}'s" if tensor["like"] >= 0 else ""
     integers = f", {tensor['integers']} for integers" if tensor["integers"] else ""
-    mixed = " or ".join(["; hewn: any float", *tensor["besides"]]) if tensor["mixed"] else ""
+    mixed = "; hewn: " + " ".join(["f32", "f16", "bf16", *tensor["others"]]) if tensor["mixed"] else ""
     return [name, tensor["role"].replace("_", " "), like + integers + mixed,
             "one" if tensor["one_element"] else ""]
 
@@ -43,7 +43,7 @@ def tensor_row(tensor, tensors):
 def attribute_row(attribute):
     """The page's row for an attribute."""
     if attribute["of"]:
-        return [attribute["name"], "", "a number, of " + " ".join(attribute["of"])]
+        return [attribute["name"], "", "a number, only for " + ", ".join(attribute["of"])]
     values = [word + (f" ({attribute['newer'][word]})" if word in attribute["newer"] else "")
               for word in attribute["values"]]
     return [attribute["name"], attribute["from"], " ".join(values)]

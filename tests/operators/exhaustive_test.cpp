@@ -41,9 +41,6 @@ namespace {
 // An emulated CPU gets one in this many of the inputs, others in each run.
 constexpr int64_t ONE_IN = EMULATED ? 256 : 1;
 
-// The index, below ONE_IN, of the first inputs that are taken.
-int64_t first_of(Random &random) { return random.integer(0, ONE_IN - 1); }
-
 // The first thing that went wrong on any thread.
 class FirstFailure {
 public:

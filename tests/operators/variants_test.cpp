@@ -34,38 +34,6 @@ int64_t reciprocal_elements(const Variant &variant) {
     return plan_knobs().at(variant.name).at("reciprocal_elements");
 }
 
-// The types with which a variant of f32 is given tensors that are converted to f32: mixed floats,
-// and those that have no kernels of their own.
-std::vector<DataTypes> converted_types(const Variant &variant) {
-    std::vector<DataTypes> all;
-    const OperatorFacts &op = facts(variant.op());
-    const auto as_f32 = [&](hewn_data_type type) {
-        return std::count(op.as_f32.begin(), op.as_f32.end(), type) > 0;
-    };
-    for (size_t t = 0; t < op.tensors.size(); t++) {
-        if (!op.tensors[t].mixed) continue;
-        const size_t like = size_t(op.tensors[t].like);
-        DataTypes types = variant.types(), own_types = op.tensors[t].besides, like_types;
-        if (types[t] != HEWN_DATA_TYPE_FLOAT32) continue;
-        for (const hewn_data_type type : op.tensors[like].newest) {
-            if (is_wide_float_type(type)) own_types.push_back(type);
-            if (is_wide_float_type(type) || as_f32(type)) like_types.push_back(type);
-        }
-        const bool integers = !is_wide_float_type(types[like]);
-        if (integers) like_types = {types[like]};
-        for (const hewn_data_type own : own_types) {
-            for (const hewn_data_type other : like_types) {
-                types[t] = own;
-                types[like] = other;
-                const hewn_data_type due =
-                    integers ? hewn_data_type(HEWN_DATA_TYPE_FLOAT32) : other;
-                if (own != due || as_f32(own)) all.push_back(types);
-            }
-        }
-    }
-    return all;
-}
-
 // The lengths of rows that are tested one by one.
 std::vector<int64_t> lengths_of(const Variant &variant) {
     if (variant.device() != HEWN_DEVICE_CPU) return DEVICE_LENGTHS;
@@ -422,7 +390,7 @@ TEST_P(VariantTest, OperatorsOfTheKernel) {
 TEST_P(VariantTest, ConvertedFloats) {
     const Variant &variant = GetParam();
     Random random = this->random();
-    for (const DataTypes &types : converted_types(variant)) {
+    for (const DataTypes &types : variant.converted_types()) {
         for (int i = 0, n = EMULATED ? 20 : 80; i < n; i++) {
             Problem problem =
                 random_problem(variant.op(), types, random, random.one_in(16) ? 50000 : 3000);

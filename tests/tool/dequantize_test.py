@@ -120,8 +120,10 @@ class DequantizeTest(CliTest):
                     says=["--input-type f8e5m2: ", "u.npy is u8", "bytes without a type"])
         self.refuse("dequantize", self.path("u.npy"), "--scale", 1, "--type", "f8e4m3fn",
                     says="--type: f8e4m3fn is not allowed")
-        self.refuse("dequantize", self.path("u.npy"), "--scale", 0.3, "--type", "f8e8m0",
-                    says="--scale: 0.3 is no number of f8e8m0")
+        self.refuse("dequantize", self.path("u.npy"), "--scale", 2, "--type", "f8e8m0",
+                    says="--type: f8e8m0 is not allowed")
+        self.refuse(*from_codes, "--input-type", "f8e5m2", "--zero-point", 1,
+                    says="--zero-point: --zero-point 1 is not 0 everywhere; a zero point of f8e5m2")
         self.refuse("dml-dequantize", self.path("u.npy"), "--scale", self.save("s.npy", untyped(1)),
                     says="s.npy: holds bytes without a type")
 

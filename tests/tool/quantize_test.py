@@ -269,6 +269,8 @@ class QuantizeTest(CliTest):
         to = ["quantize", x, "--scale", 1, "--type"]
         self.refuse(*to, "f8e4m3fn", "--zero-point", 0.3,
                     says="--zero-point: 0.3 is no number of f8e4m3fn")
+        self.refuse(*to, "f8e4m3fn", "--zero-point", self.save("z.npy", untyped([0, 0, 56])),
+                    says=["z.npy is not 0 everywhere; a zero point of f8e4m3fn must be 0"])
         self.refuse(*to, "f8e4m3fn", "--saturate", 2, says="--saturate: 2 is not allowed")
         self.refuse(*to, "f8e8m0", says="--type: f8e8m0 is not allowed")
         self.refuse(*to, "f8e4m3fn", "--feature-level", "6.4", code=1,

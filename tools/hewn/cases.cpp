@@ -251,7 +251,7 @@ Attributes parse_attributes(const OperatorInfo &op, const json &attrs) {
     Attributes numbers;
     for (const AttributeInfo &attribute : op.attributes) {
         const json *given = optional_member(attrs, attribute.name);
-        if (is_float(attribute)) {
+        if (belongs_to_choice(attribute)) {
             numbers.push_back(parse_parameter(attribute, given));
             continue;
         }
@@ -515,6 +515,11 @@ Headers parse_headers(const OperatorInfo &op, const json &tensors,
 void check_clamp(const Case &test, const json &attrs) {
     const json *clamp = optional_member(attrs, "clamp");
     if (!clamp) return;
+    for (const char *name : {"OutputScaleTensor", "OutputZeroPointTensor"}) {
+        const auto found = test.inputs.find(name);
+        if (found != test.inputs.end() && found->second.array.count() == 0)
+            throw InputError(std::string(name) + ": has no element, expected 1");
+    }
     const auto zero_point = test.inputs.find("OutputZeroPointTensor");
     const float scale = test.inputs.at("OutputScaleTensor").array.as<float>()[0];
     const int activation = test.attributes.at(0);

@@ -229,10 +229,11 @@ void add_type(CLI::App &command, const OperatorInfo &op, OperatorOptions &option
     const TensorInfo *typed = typed_by_option(op);
     if (!typed) return;
     Words words;
-    for (const DataType type : types_of(*typed)) words.emplace_back(type_name(type));
+    for (const DataType type : types_of(*typed))
+        if (allows(output_of(op), type)) words.emplace_back(type_name(type));
     std::string text = "type of the output";
     if (is_parameter(*typed)) {
-        text += " and the scale: " + types_text(*typed) + "; default: the scale file's, else " +
+        text += " and the scale: " + joined(words) + "; default: the scale file's, else " +
                 words.front();
     } else {
         bool zero_point = false;
@@ -240,7 +241,7 @@ void add_type(CLI::App &command, const OperatorInfo &op, OperatorOptions &option
             zero_point |=
                 tensor.role == HEWN_TENSOR_ROLE_ZERO_POINT && tensor.like == int(input_count(op));
         const std::string otherwise = has_type_of_input(op) ? "the first input's" : "u8";
-        text += ": " + types_text(*typed) +
+        text += ": " + joined(words) +
                 "; default: " + (zero_point ? "the zero point file's, else " : "") + otherwise;
     }
     take_only(command.add_option("--type", options.type, text), words)->type_name("TYPE");
@@ -296,7 +297,7 @@ void add_attributes(CLI::App &command, const OperatorInfo &op, OperatorOptions &
     for (size_t i = 0; i < op.attributes.size(); i++) {
         const AttributeInfo &attribute = op.attributes[i];
         const std::string option = std::string("--") + attribute.name;
-        if (is_float(attribute)) {
+        if (belongs_to_choice(attribute)) {
             Words with;
             for (size_t value = 0; value < choice.size(); value++)
                 if (has(int32_t(value), attribute)) with.push_back(choice[value]);

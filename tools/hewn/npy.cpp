@@ -95,7 +95,8 @@ DataType parse_descr(const std::string &path, const nlohmann::json &descr,
     if (text == "<V1" || text == "|V1") {
         if (untyped) return *untyped;
         fail(path, "holds bytes without a type ('" + text +
-                       "'), which are small floats only with --input-type or as a scale of f8e8m0" +
+                       "'), which are small floats only with dequantize's --input-type or as a "
+                       "scale of f8e8m0" +
                        known);
     }
     const char kind = text[1] == 'f' || text[1] == 'i' || text[1] == 'u' ? text[1] : '?';

@@ -14,7 +14,8 @@ namespace hewn::cli {
 // bf16 as two bytes without a type (V2), and f8e5m2 as a float of one byte (f1). `untyped` is the
 // small float that a byte without a type (V1) is; without it such files are refused. Fortran order
 // becomes strides. Throws InputError for any other file; the message names the file and what is
-// wrong with it. Allocates no more memory than the file has bytes.
+// wrong with it. Allocates no more memory than the file has bytes; twice that for a small
+// float below 8 bits.
 Array load_npy(const std::string &path, std::optional<DataType> untyped = {});
 
 // Advice for a message: what a user of NumPy has to do to give a file this type. For f32: "save it

@@ -56,7 +56,7 @@ Attributes numbers_of(const OperatorInfo &op, const std::vector<std::string> &wo
     size_t choice = 0;
     for (size_t i = 0; i < words.size(); i++) {
         const AttributeInfo &attribute = op.attributes[i];
-        if (is_float(attribute)) {
+        if (belongs_to_choice(attribute)) {
             const std::string option = std::string("--") + attribute.name;
             numbers.push_back(0);
             if (!words[i].empty() && !is_number(words[i]))
@@ -316,13 +316,26 @@ private:
     Array load_parameter(const std::string &text, const Operand &operand) const {
         const std::string argument = argument_of(*operand.tensor),
                           option = argument.substr(0, argument.find(','));
-        if (is_number(text)) return array_from_number(text, operand.due, option);
+        if (is_number(text))
+            return without_offset(array_from_number(text, operand.due, option), operand);
         std::error_code unreadable;
         if (text != "-" && !std::filesystem::exists(text, unreadable))
             throw InputError(option + ": '" + text + "' is neither a number nor a file");
         const Array array =
             load_array(text, /*normalize=*/false, options_.image_limits, untyped(operand));
-        return array.type == file_type(operand.due) ? array.to_packed(operand.due) : array;
+        return without_offset(
+            array.type == file_type(operand.due) ? array.to_packed(operand.due) : array, operand);
+    }
+
+    // Refuses a zero point of small floats that is not 0. The library does not read it.
+    static Array without_offset(Array array, const Operand &operand) {
+        if (operand.tensor->role != HEWN_TENSOR_ROLE_ZERO_POINT || !is_small_float(array.type))
+            return array;
+        const uint8_t *const codes = array.as<uint8_t>();
+        if (std::all_of(codes, codes + array.bytes, [](uint8_t code) { return code == 0; }))
+            return array;
+        throw InputError("--zero-point: " + array.name + " is not 0 everywhere; a zero point of " +
+                         std::string(type_name(array.type)) + " must be 0");
     }
 
     // Checks a scale whose type the output has. --type decides a number's type, but a file's type

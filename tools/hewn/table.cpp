@@ -66,7 +66,7 @@ const Kernels &kernels_of(const OperatorInfo &op) {
     static constexpr Kernels all[] = {
 #define HEWN_UNPACK(...) __VA_ARGS__
 #define HEWN_TENSOR(name, member, role, like, integers, optional_from, one, blocks, middle, mixed, \
-                    besides) \
+                    others) \
     | (middle ? MIDDLE : 0) | (mixed ? MIXED : 0)
 #define HEWN_OPERATOR(name, kernels, type, directml, command, formula, onnx, in_place, wraps, \
                       one_width, as_f32, signature, tensors, ...) \

@@ -48,7 +48,7 @@ bool has_quantization_type(const OperatorInfo &op);
 bool mixes_floats(const OperatorInfo &op);
 
 // Whether the attribute is a parameter of the choice before it, an f32.
-inline bool is_float(const AttributeInfo &attribute) { return attribute.of != 0; }
+inline bool belongs_to_choice(const AttributeInfo &attribute) { return attribute.of != 0; }
 // Whether this value of the choice has the parameter.
 inline bool has(int32_t choice, const AttributeInfo &parameter) {
     return parameter.of >> choice & 1;

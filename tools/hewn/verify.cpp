@@ -55,7 +55,7 @@ const OperatorInfo &info_of(hewn_operator_type type) {
 std::vector<Attributes> choices_of_attributes(const OperatorInfo &op) {
     std::vector<Attributes> choices = {{}};
     for (const AttributeInfo &attribute : op.attributes) {
-        if (is_float(attribute)) continue;
+        if (belongs_to_choice(attribute)) continue;
         std::vector<Attributes> longer;
         for (int32_t number = 0; number < int32_t(attribute.value_count); number++) {
             if (number > 0 && !attribute.allowed) break;
@@ -79,23 +79,27 @@ struct Checked {
     std::string smallest;
 
     hewn_operator_type op() const { return facts(info.operator_name).type; }
-    // The uses of the operator that this variant computes: all types of the API, with all choices
-    // that do not need another kernel.
-    std::vector<Kind> kinds() const {
-        const hewn_test::Variant variant{info.name, info.operator_name, info.signature,
-                                         info.target};
+    // The uses of the operator that this variant computes: its own types, those of 8 bits and less
+    // and unsigned ones, with all choices that do not need another kernel.
+    std::vector<Kind> kinds() const { return kinds_of(variant().all_types()); }
+    // The same of floats that are converted to f32.
+    std::vector<Kind> converted_kinds() const { return kinds_of(variant().converted_types()); }
+    bool passed() const { return smallest.empty(); }
+    bool is_elementwise() const { return facts(op()).is_elementwise(); }
+
+private:
+    hewn_test::Variant variant() const {
+        return {info.name, info.operator_name, info.signature, info.target};
+    }
+    std::vector<Kind> kinds_of(const std::vector<DataTypes> &all_types) const {
         std::vector<Kind> all;
-        for (const DataTypes &types : variant.all_types()) {
+        for (const DataTypes &types : all_types) {
             for (const Attributes &choices : choices_of_attributes(info_of(op()))) {
                 if (!asks_for_any(choices) || runs(types, choices)) all.push_back({types, choices});
             }
         }
         return all;
     }
-    bool passed() const { return smallest.empty(); }
-    bool is_elementwise() const { return facts(op()).is_elementwise(); }
-
-private:
     bool runs(const DataTypes &types, const Attributes &attributes) const {
         std::vector<DataType> all;
         for (const hewn_data_type type : types) all.push_back(DataType(type));
@@ -257,7 +261,9 @@ void check_dynamic_random(Checked &checked, const DataTypes &types, Random &rand
 // ---- All of them ----
 
 void check_random(Checked &checked, Random &random) {
-    const Kind kind = random.pick(checked.kinds());
+    const std::vector<Kind> converted = checked.converted_kinds();
+    const Kind kind =
+        random.pick(converted.empty() || random.one_in(2) ? checked.kinds() : converted);
     if (!checked.is_elementwise()) return check_dynamic_random(checked, kind.types, random);
     Problem problem = random_problem(checked.op(), kind.types, random, 3000);
     problem.attributes = with_parameters(problem.op, kind.choices, random);
@@ -271,7 +277,12 @@ void check_all(std::vector<Checked> &all, const VerifyOptions &options) {
         Progress progress("verify", all.size());
         for (Checked &checked : all) {
             Random random(checked.info.name);
-            for (const Kind &kind : checked.kinds()) {
+            std::vector<Kind> kinds = checked.kinds();
+            // There are so many of these that each run takes three.
+            const std::vector<Kind> converted = checked.converted_kinds();
+            for (int i = 0; i < 3 && !converted.empty(); i++)
+                kinds.push_back(random.pick(converted));
+            for (const Kind &kind : kinds) {
                 if (!checked.is_elementwise()) {
                     check_dynamic(checked, kind.types, random);
                     continue;
