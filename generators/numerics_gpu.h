@@ -460,7 +460,8 @@ struct Numerics {
         // The order of NaN's bits means nothing.
         const Expr number = (x32 & kMagnitude) <= kInfinity,
                    moved_number = (moved & kMagnitude) <= kInfinity;
-        const Expr is_low = moved_key<ordered(p.low), is_high = moved_key> ordered(p.high);
+        const Expr is_low = moved_key < ordered(p.low);
+        const Expr is_high = moved_key > ordered(p.high);
         const Expr bounded = select(!moved_number, moved, is_low, p.low, is_high, p.high, moved);
         const Expr result =
             select(number && key < ordered(p.below), bounded, number && key > ordered(p.above),

@@ -222,9 +222,9 @@ int quantized_steps(hewn_data_type output) {
     int steps = 150;
     with_any_type(output, [&](auto tag) {
         using T = decltype(tag);
-        if constexpr (sub_byte_bits < T >> 0 && is_small_float<T>)
+        if constexpr (is_small_float<T> && sub_byte_bits<T> != 0)
             steps = int(1.2f * reference::value_of_code(T::format, T::format.largest));
-        else if constexpr (sub_byte_bits<T> > 0) steps = 1 << (sub_byte_bits<T> - 1);
+        else if constexpr (sub_byte_bits<T> != 0) steps = 1 << (sub_byte_bits<T> - 1);
     });
     return steps;
 }
@@ -239,7 +239,7 @@ void fill_tensor(const Problem &problem, Operand &operand, std::mt19937 &random)
     const std::string &op = problem.op;
     with_any_type(parse_type(operand.type), [&](auto tag) {
         using T = decltype(tag);
-        if constexpr (sub_byte_bits < T >> 0) {  // all codes are numbers
+        if constexpr (sub_byte_bits<T> != 0) {  // all codes are numbers
             fill<uint8_t>(operand, [&] { return uint8_t(random()); });
         } else if constexpr (is_float<T>) {
             const bool quantizes = op == "quantize_linear";

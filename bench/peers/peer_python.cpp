@@ -36,8 +36,8 @@ bool is_sub_byte(const Operand &operand) {
     return hewn_test::sub_byte_bits_of(hewn_test::parse_type(operand.type)) > 0;
 }
 
-// A NumPy array that uses the operand's own memory. Of a sub-byte type it is a copy, because
-// ml_dtypes has each element in a byte of its own.
+// A NumPy array that uses the operand's own memory. If the type is a sub-byte type, it is a copy
+// instead, because ml_dtypes has each element in a byte of its own.
 py::array array_of(const Operand &operand) {
     std::vector<py::ssize_t> strides;
     for (const int64_t stride : operand.strides)

@@ -336,7 +336,8 @@ const Functions &functions_of(const StoredElements &elements) {
     return kFunctions[elements.conversion - kConversions];
 }
 
-// Elements that lie apart, or that are no whole step, are moved to a buffer of so many.
+// The size of a buffer to which elements are copied if they are not contiguous, or too few for a
+// step.
 constexpr int64_t kApart = 64;
 
 // Copies `count` elements of `bytes` bytes, each the given number of bytes after the one before.

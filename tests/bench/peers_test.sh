@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
-# Checks what bench/peers.sh refuses and prints, with source trees that only look like the peers',
-# and the rows and peers of the comparison, if the build has that:
-# peers_test.sh SOURCE SCRATCH-FOLDER PYTHON [COMPARE]
+# Checks what bench/peers.sh refuses and prints, with source trees that only look like the peers':
+# peers_test.sh SOURCE SCRATCH-FOLDER
 set -euo pipefail
-source=$1 scratch=$2 python=$3 compare=${4:-}
+source=$1 scratch=$2
 failed=0
 rm -rf "$scratch" && mkdir -p "$scratch"/{bench,scripts}
 # bench/peers.sh builds below its own root.
@@ -60,9 +59,5 @@ if [[ $(uname -m) == x86_64 ]]; then
     grep -q "^CMAKE_CXX_COMPILER:.*/g++$" build/peers/xnnpack-build/CMakeCache.txt ||
         { echo "FAILED  C++ by the same compiler" && failed=1; }
 fi
-if [[ $compare ]]; then
-    env -u HEWN_VARIANT "$python" "$source/tests/bench/rows_test.py" "$compare" report.json || failed=1
-else
-    echo "skipped: rows and peers, because this build has no comparison (HEWN_BUILD_BENCH)"
-fi
+
 exit $failed

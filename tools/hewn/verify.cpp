@@ -278,7 +278,7 @@ void check_all(std::vector<Checked> &all, const VerifyOptions &options) {
         for (Checked &checked : all) {
             Random random(checked.info.name);
             std::vector<Kind> kinds = checked.kinds();
-            // There are so many of these that each run takes three.
+            // These are many, so each run tries three of them, chosen by the seed.
             const std::vector<Kind> converted = checked.converted_kinds();
             for (int i = 0; i < 3 && !converted.empty(); i++)
                 kinds.push_back(random.pick(converted));
