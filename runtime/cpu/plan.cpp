@@ -437,11 +437,25 @@ private:
         return box;
     }
 
+    // The most elements of a run that has operands in scratch memory. If only converted operands
+    // and a streamed output are there, and the run does not go on into a second dimension, only
+    // these count.
+    int64_t longest_run() const {
+        int64_t widest = 1;
+        for (int o = 0; o < operands_; o++) {
+            if (!is_unit(o)) return kRunBytes / widest_;
+            if (space_.conversion[o] || (streams_ && o == output_))
+                widest = std::max<int64_t>(widest, element_bytes(o));
+        }
+        const int64_t run = kRunBytes / widest;
+        return space_.rank == 1 || dim(0).size >= run ? run : kRunBytes / widest_;
+    }
+
     // A run through as many dimensions as scratch memory has room for. Rows go through `partner`
     // (-1: none) if the run does not reach that dimension.
     Box flattened_box(int partner) const {
         Box box;
-        const int64_t run = kRunBytes / widest_;
+        const int64_t run = longest_run();
         int64_t limit = run;
         if (interleaves_) {
             box.row_dim = 1;

@@ -55,7 +55,7 @@ void HEWN_CALL run_slice(void *argument, int32_t index) {
 hewn_status run_pass(const CpuOperator &op, const CpuPass &pass, void *const *places,
                      const Executor &executor, hewn_error *error) {
     const Problem &problem = *pass.kernel.problem;
-    void *tensors[kMaxTensors] = {}, *operands[kMaxOperands] = {};
+    void *tensors[kMaxTensors], *operands[kMaxOperands];
     for (int t = 0; t < tensor_count(*problem.info); t++) tensors[t] = places[pass.places[t]];
     if (kHasDynamic && pass.writes_parameters) {
         write_parameters(problem, tensors);
@@ -93,12 +93,13 @@ void choose_executors(const CpuOperator &op, const hewn_execute_options *options
 
 hewn_status run_passes(const CpuOperator &op, const Addresses &addresses,
                        const Executors &executors, hewn_error *error) {
-    // The range begins as zeros. Each execution has its own, because several may run at once.
-    alignas(64) uint8_t ranges[64] = {};
-    void *places[kPlaces] = {};
+    // The range: two numbers, which begin as 0. Each execution has its own, because several may run
+    // at once.
+    alignas(64) uint64_t range = 0;
+    void *places[kPlaces];
     for (int t = 0; t < tensor_count(*op.problem.info); t++) places[t] = addresses[t];
     places[kFormatPlace] = const_cast<uint32_t *>(&op.problem.format);
-    places[kRangesPlace] = ranges;
+    places[kRangesPlace] = &range;
     for (int p = 0; p < op.pass_count; p++)
         HEWN_CHECK(run_pass(op, op.passes()[p], places, executors[p], error));
     return HEWN_STATUS_OK;
