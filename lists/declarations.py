@@ -186,7 +186,8 @@ class Tensor(Declaration):
         an integer type.
     optional: the feature level from which on it may be left out.
     one: it has one element. Otherwise it has the sizes of the first tensor.
-    blocks: its sizes may also divide those of the first tensor; each element then serves a block.
+    blocks: its sizes may also divide those of the first tensor; each element then serves a block. An
+        output with `blocks` has one element for each block.
     middle: an absent zero point of an unsigned type is the middle of the type's range, instead of 0.
     mixed: from the feature level `hewn` on, it may be another of the floats that the tensor may be
         that it is `like`. If the two types differ, the kernels of f32 compute, and all other floats are

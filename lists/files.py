@@ -431,8 +431,8 @@ def kernels_json(build: Build, settings: Mapping[str, str]) -> str:
     }
     kernels: dict[str, list[object]] = {"kernels": [], "gpu_kernels": []}
     for variant in build.variants:
-        # The tuner's problems have one output, with all elements.
-        if not variant.operator.tensors[-1].one:
+        # The tuner's problems have one output.
+        if sum(tensor.role == "output" for tensor in variant.operator.tensors) == 1:
             on = "gpu_kernels" if variant.target.device else "kernels"
             kernels[on] += [tuned_kernel(kernel) for kernel in variant.kernels.values() if kernel.owner is kernel]
             if not variant.target.device:

@@ -499,4 +499,52 @@ OPERATORS = [
             Form("strided", only=from_f32, of="quantize_linear", gpu=True),
         ],
     ),
+    # A scale, and a zero point in the mode `asymmetric`, for each block of the input. How the scale tensor
+    # repeats says what a block is.
+    Operator(
+        "dynamic_quantize",
+        number=11,
+        command="dynamic-quantize",
+        onnx="",
+        formula="quantize each block of IN with the scale and zero point of its range",
+        tensors=[
+            Tensor("InputTensor", "data"),
+            Tensor("OutputTensor", "output"),
+            Tensor("OutputScaleTensor", "output", blocks=True),
+            Tensor("OutputZeroPointTensor", "output", like="OutputTensor", optional="hewn", blocks=True),
+        ],
+        attributes=[
+            Attribute(
+                "mode",
+                since="hewn",
+                type="quantization_mode",
+                values={
+                    "asymmetric": ("ASYMMETRIC", None),
+                    "symmetric": ("SYMMETRIC", None),
+                    "full": ("FULL", None),
+                },
+            ),
+            Attribute("min_scale", of=["asymmetric", "symmetric"]),
+        ],
+        signature=["InputTensor", "OutputTensor"],
+        as_f32="f16 bf16",
+        levels=[
+            Level(
+                "hewn",
+                (1, 8),
+                {
+                    "InputTensor": "f32 f16 bf16",
+                    "OutputTensor": "i8 u8 i4 u4 f8e4m3fn f8e5m2",
+                    "OutputScaleTensor": "f32 f16 bf16",
+                },
+            ),
+        ],
+        forms=[
+            Form("divide", "100 110 111", of="quantize_linear"),
+            Form("reciprocal", "1", only=to_8_bits, needs="fma", of="quantize_linear"),
+            Form("columns", "1110 1111", only=to_8_bits, needs="avx2", of="quantize_linear"),
+            Form("blocks", "1", only=float_to_8_bits, needs="avx2", since="6.3", of="quantize_linear"),
+            Form("rows", "1"),
+        ],
+    ),
 ]

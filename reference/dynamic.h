@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "contents.h"
+#include "dynamic_quantize.h"
 #include "elements.h"
 #include "operators.h"
 #include "tensors.h"

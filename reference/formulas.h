@@ -244,14 +244,18 @@ struct Formula<HEWN_OPERATOR_REQUANTIZE> {
     }
 };
 
-// This operator is not element-wise: scale and zero point depend on the whole input (dynamic.h).
-template<>
-struct Formula<HEWN_OPERATOR_DYNAMIC_QUANTIZE_LINEAR> {
+// The scales and zero points of these operators depend on many elements (dynamic.h,
+// dynamic_blocks.h).
+struct NotElementwise {
     template<class F>
     static void with(const DataTypes &, const InputMemory &, F &&) {
-        throw std::logic_error("DYNAMIC_QUANTIZE_LINEAR is not element-wise");
+        throw std::logic_error("the operator is not element-wise");
     }
 };
+template<>
+struct Formula<HEWN_OPERATOR_DYNAMIC_QUANTIZE_LINEAR> : NotElementwise {};
+template<>
+struct Formula<HEWN_OPERATOR_DYNAMIC_QUANTIZE> : NotElementwise {};
 
 // Calls Formula<type>::with. Throws std::logic_error if there is no such operator.
 template<class F>

@@ -233,34 +233,6 @@ Out quantize_linear(In x, Scale s, Out z, const FloatFormat &precision, bool sat
     return quantize_quotient<Out>(rounded_to(precision, dividend / divisor), z, saturate);
 }
 
-// The range of the tensor that DYNAMIC_QUANTIZE_LINEAR quantizes. It always includes 0; NaN does
-// not count.
-struct Range {
-    float low = 0, high = 0;
-
-    void add(float x) {
-        if (x < low) low = x;
-        if (x > high) high = x;
-    }
-};
-
-// The scale: (high - low) / (Max - Min), or 1 if the range is only 0.
-template<class Out>
-float dynamic_scale(const Range &range) {
-    if (range.low == range.high) return 1;
-    const float extent = range.high - range.low;
-    return extent / float(int(Limits<Out>::max) - int(Limits<Out>::min));
-}
-
-// The zero point: roundToIntegralTiesToEven(clamp(Min - low / s, Min, Max)), or Min if that is NaN.
-template<class Out>
-Out dynamic_zero_point(const Range &range, float s) {
-    constexpr float min = Limits<Out>::min, max = Limits<Out>::max;
-    const float quotient = range.low / s, z = min - quotient;
-    if (std::isnan(z) || z < min) return Out(min);
-    return Out(std::nearbyint(z > max ? max : z));
-}
-
 // DEQUANTIZE_LINEAR: (x - z) * s. The difference is exact and is rounded once to f32. The product
 // is rounded to f32, and for an output of f16 or bf16 once more. A small float is exact in f32, and
 // has no zero point.

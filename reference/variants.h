@@ -38,7 +38,7 @@ struct Variant {
 
 // All variants of this build.
 const std::vector<Variant> &listed_variants();
-// The variants of element-wise operators, which one test serves: all but DYNAMIC_QUANTIZE_LINEAR's.
+// The variants of element-wise operators, which one test serves: all but those that choose scales.
 const std::vector<Variant> &all_variants();
 const std::vector<Variant> &built_variants();  // those of all_variants() for the CPU
 std::vector<Variant> variants_of(const std::string &operator_name);  // of listed_variants()

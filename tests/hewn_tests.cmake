@@ -9,6 +9,7 @@ set(main_sources
     api/constants_test.cpp
     api/cpp_api_test.cpp
     operators/dynamic_quantize_linear_test.cpp
+    operators/dynamic_quantize_test.cpp
     dispatch/forcing_test.cpp
     operators/fpmode_test.cpp
     operators/reference_test.cpp
@@ -19,14 +20,16 @@ if(HEWN_ARCH STREQUAL "x86-32")  # tests for which the width of addresses matter
     set(main_sources api/binding_test.cpp api/validation_test.cpp)
 elseif(HEWN_OBJECT_FORMAT STREQUAL "WASM")  # without tests of threads, modes and exceptions
     set(main_sources api/binding_test.cpp api/constants_test.cpp
-        operators/dynamic_quantize_linear_test.cpp api/validation_test.cpp operators/variants_test.cpp)
+        operators/dynamic_quantize_linear_test.cpp operators/dynamic_quantize_test.cpp
+        api/validation_test.cpp operators/variants_test.cpp)
 endif()
 # A few kernels that together have every form. They are tested by engines and tools that make
 # everything slow.
 set(few_kernels add_f16 add_i8 add1_f16 quantize_linear_f32_u8 quantize_linear_f16_i16
     quantize_linear_f32_f8 dequantize_linear_i32_f16 dequantize_linear_u8_f32
     dequantize_linear_f8_f16 quantized_linear_add_u8_i8_u8 quantized_linear_mul_u8_u8
-    requantize_i16_u8 dynamic_quantize_linear_f32_u8)
+    requantize_i16_u8 dynamic_quantize_linear_f32_u8 dynamic_quantize_f32_i8
+    dynamic_quantize_f32_f8)
 if(TARGET hewn_checked)
     hewn_test_objects(hewn_main_tests ${main_sources})
     set(main_sources $<TARGET_OBJECTS:hewn_main_tests>)
@@ -40,7 +43,7 @@ set(not_emulated)
 if(HEWN_TEST_CPUS)  # eight emulated threads would contend for minutes
     set(not_emulated ":Threads.Eight*:Threads.ParallelForOfOneCall:Threads.ExitWhileOthersExecute")
 endif()
-set(variant_suites VariantTest DynamicTest InPlaceTest FpModeTest)
+set(variant_suites VariantTest DynamicTest BlocksTest InPlaceTest FpModeTest)
 list(TRANSFORM variant_suites APPEND ".*" OUTPUT_VARIABLE filter)
 list(JOIN filter ":" filter)
 hewn_add_test(api main quick EACH_CPU COMMAND hewn_tests --gtest_brief=1

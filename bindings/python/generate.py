@@ -26,6 +26,7 @@ KEYWORDS = {
     "axis": "int | None",
     "block_size": "int | None",
     "dtype": "DType | None",
+    "scale_dtype": "DType | None",
     "out": "Any",
     "threads": "int | None",
     "variant": "str | None",
@@ -36,6 +37,7 @@ ABOUT = {
     "block_size": "how many elements along `axis` share one scale and zero point; {short}.",
     "dtype": "the type of the result, as a name (\"int8\") or as a type of NumPy, PyTorch or"
     " ml_dtypes. By default it is {default}.",
+    "scale_dtype": "the type of the scales: {scales}. By default it is float32.",
     "out": "an array that receives the result, of the result's type and shape. It may be strided."
     " {overlap} By default a new contiguous array is made, of PyTorch if `{x}` is, otherwise of NumPy.",
     "threads": "the most threads that the call uses; 1 keeps it on the calling thread. By default"
@@ -43,9 +45,20 @@ ABOUT = {
     "variant": "a target (\"x86_64_avx2\") or the name of a kernel, as in hewn.variants(), to use"
     " instead of the best one for this CPU.",
 }
+# The same where the operator chooses the scales.
+ABOUT_CHOSEN = {
+    "axis": "the dimension of `{x}` whose elements share a scale: with -1 each row of a matrix has one. A"
+    " negative one counts from the end. Without it all elements share one.",
+    "block_size": "how many elements along `axis` share a scale, instead of all of them; the last block may"
+    " be shorter.",
+}
 ATTRIBUTES = {
     "saturate": " It is about an output of float8: True makes the largest number of whatever is beyond"
     " it, False makes infinity, or NaN in a type without infinity.",
+}
+PARAMETERS = {
+    "min_scale": "the least scale, for asymmetric and symmetric; 0 (the default) is none. It is also the scale"
+    " of a block of zeros, which otherwise is 1.",
 }
 RAISES = (
     "hewn.Error, a ValueError, if an argument breaks a rule. The message names the argument and the"
@@ -83,6 +96,8 @@ def listed(words, last=" or "):
 
 def attribute_text(attribute):
     """What the keyword of an attribute may be."""
+    if attribute["of"] and attribute["name"] in PARAMETERS:
+        return PARAMETERS[attribute["name"]]
     if attribute["of"]:
         return f"a number, which {listed(attribute['of'], ' and ')} need{'s' * (len(attribute['of']) == 1)}."
     first, *others = map(python_value, attribute["values"])
@@ -100,6 +115,7 @@ class Operator:
         roles = [tensor["role"] for tensor in self.tensors]
         self.inputs = self.names[: roles.index("output")]
         self.output, *self.others = self.tensors[len(self.inputs) :]
+        self.chooses_blocks = any(tensor["blocks"] for tensor in self.others)
         self.attributes = [attribute["name"] for attribute in row["attributes"]]
         self.choices = {
             a["name"]: [*map(python_value, a["values"])] for a in row["attributes"] if a["values"]
@@ -123,7 +139,11 @@ class Operator:
         )
         like = self.output["like"]
         typed = like < 0 or self.tensors[like]["role"] != "data"
-        given = {"axis": wide, "block_size": wide, "dtype": typed, "out": not self.others}
+        blocks = wide or self.chooses_blocks
+        given = {
+            "axis": blocks, "block_size": blocks, "dtype": typed, "scale_dtype": self.chooses_blocks,
+            "out": not self.others,
+        }
         return [word for word in KEYWORDS if given.get(word, True)]
 
     def defaults(self):
@@ -226,9 +246,11 @@ class Operator:
         if self.row["in_place"]:
             overlap = "It may be one of the inputs, but must not overlap them otherwise."
         values = {
-            "x": self.inputs[0], "default": self.default_type(), "short": short, "overlap": overlap
+            "x": self.inputs[0], "default": self.default_type(), "short": short, "overlap": overlap,
+            "scales": self.type_text(self.others[0]) if self.others else "",
         }
-        about = {word: ABOUT[word].format(**values) for word in self.keywords()}
+        texts = ABOUT | (ABOUT_CHOSEN if self.chooses_blocks else {})
+        about = {word: texts[word].format(**values) for word in self.keywords()}
         for attribute in self.row["attributes"]:
             about[attribute["name"]] = attribute_text(attribute)
         for name, text in [*self.tensor_lines(), *about.items()]:
@@ -258,7 +280,13 @@ class Operator:
         out = f"`out`: {self.type_text(self.output)}; {shape}."
         if not self.others:
             return f"Returns {out}"
-        others = [f"`{python_name(t)}`: {self.type_text(t)}; one element" for t in self.others]
+        shape = "one element"
+        if self.chooses_blocks:
+            shape = f"one element, or with `axis` as many dimensions as `{self.inputs[0]}`, with an element"
+            shape += " for each block"
+        others = [f"`{python_name(t)}`: {self.type_text(t)}; {shape}" for t in self.others]
+        if self.others and self.others[-1]["optional_from"]:
+            others[-1] += f"; only if `{self.attributes[0]}` is {self.row['attributes'][0]['values'][0]}"
         return f"Returns a tuple of new arrays. {out} {'. '.join(others)}."
 
     def call(self):
@@ -279,7 +307,9 @@ class Operator:
     def stub(self, first, result):
         parameters = ",\n    ".join(self.parameters(annotated=True, first=first))
         if self.others:
-            result = f"tuple[{', '.join([result] * (1 + len(self.others)))}]"
+            several = any(tensor["optional_from"] for tensor in self.others)
+            items = [result, "..."] if several else [result] * (1 + len(self.others))
+            result = f"tuple[{', '.join(items)}]"
         return f"@overload\ndef {self.row['name']}(\n    {parameters},\n) -> {result}: ...\n"
 
     def entry(self):

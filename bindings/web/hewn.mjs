@@ -341,15 +341,15 @@ function refuseOthers(what, names, given) {
 function attributeWords(row, given) {
     const names = row.attributes.map(({name}) => name);
     refuseOthers(row.name, names, given);
-    let choice, chosen;  // the choice before a parameter, and its value
+    let choice, chosen, first;  // the choice before a parameter, its value, and its default
     const words = row.attributes.map(({name, values, refused, of}) => {
         const value = given[name];
-        if (of.length) {
-            if (isAbsent(value) && of.includes(chosen))
+        if (of.length) {  // 0 is a default if the choice's default has the parameter
+            if (isAbsent(value) && of.includes(chosen) && !of.includes(first))
                 throw new TypeError(`${name}: is missing; ${choice} ${chosen} needs it`);
             return parameterWord(name, value ?? 0);
         }
-        [choice, chosen] = [name, value ?? values[0]];
+        [choice, chosen, first] = [name, value ?? values[0], values[0]];
         const number = [...values, ...refused].indexOf(chosen);
         if (number < 0) throw new TypeError(`${name}: ${shown(value)} is none of ${values}`);
         return number;

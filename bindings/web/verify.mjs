@@ -116,17 +116,28 @@ const FORMULAS = {
 
 // Operators whose elements depend on the whole input: functions that compute all outputs.
 const WHOLE = {
-    dynamicQuantizeLinear(input, {least, most}) {
+    dynamicQuantize(input, type, {mode = 'asymmetric'} = {}) {
         const numbers = input.filter(x => !Number.isNaN(x));
         const low = numbers.reduce((a, b) => Math.min(a, b), 0);
         const high = numbers.reduce((a, b) => Math.max(a, b), 0);
-        const outputScale = low === high ? 1 : f32(f32(high - low) / (most - least));
+        const largest = type.isFloat ? type.number(type.stored(Infinity)) : 0;
+        const {least = -largest, most = largest} = type;
+        const middle = least < 0 ? 0 : (most + 1) / 2;
+        const [extent, steps] = {
+            asymmetric: [f32(high - low), most - least],
+            symmetric: [Math.max(high, -low), most - middle],
+            full: [high > -low ? high : low, least - middle],
+        }[mode];
+        const outputScale = low === high ? 1 : f32(extent / steps), outputs = {outputScale: [outputScale]};
+        if (type.isFloat)
+            return {...outputs, output: input.map(x => type.stored(f32(x / outputScale)))};
         const shifted = f32(least - f32(low / outputScale));
         const clamped = Math.min(Math.max(Number.isNaN(shifted) ? least : shifted, least), most);
-        const zeroPoint = rint(clamped), type = {least, most};
-        const output = input.map(x => requantized(f32(x / outputScale), zeroPoint, type));
-        return {output, outputScale: [outputScale], outputZeroPoint: [zeroPoint]};
+        const zeroPoint = mode === 'asymmetric' ? rint(clamped) : middle;
+        const output = input.map(x => requantized(f32(x / outputScale), zeroPoint, {least, most}));
+        return {...outputs, output, outputZeroPoint: [zeroPoint]};
     },
+    dynamicQuantizeLinear: (input, type) => WHOLE.dynamicQuantize(input, type),
 };
 
 // ---- Elements ----
@@ -214,9 +225,15 @@ const describe = (dataType, axis) =>
 
 const aScale = random => f32(2 ** -(random() % 9) * (1 + (random() % 3) / 7));
 
-function problem(hewn, row, types, axis, random) {
+function problem(hewn, row, types, axis, random, {mode} = {}) {
     const tensors = {};
-    for (const {name, role, oneElement} of row.tensors) {
+    for (const {name, role, oneElement, optional} of row.tensors) {
+        const isParameter = role === 'output' && name !== 'output' && !oneElement;
+        if (isParameter) {  // one scale that is chosen for all elements
+            const isAbsent = optional && mode && mode !== 'asymmetric';
+            if (!isAbsent) tensors[name] = hewn.tensor(repeated(types[name], SHAPE));
+            continue;
+        }
         const contiguous = role === 'data' || role === 'output';
         const desc = contiguous ? {dataType: types[name], shape: oneElement ? [1, 1] : SHAPE}
             : describe(types[name], oneElement ? undefined : axis);
@@ -250,8 +267,8 @@ function expectedOutput(row, tensors, attributes) {
     if (!WHOLE[row.name]) return {output: elementwise(row, tensors, attributes)};
     const {number} = typeOf(tensors.input.dataType);
     const input = Array.from(stored(tensors.input), number);
-    const outputs = WHOLE[row.name](input, typeOf(tensors.output.dataType));
-    return Object.fromEntries(Object.entries(outputs).map(
+    const outputs = WHOLE[row.name](input, typeOf(tensors.output.dataType), attributes);
+    return Object.fromEntries(Object.entries(outputs).filter(([name]) => tensors[name]).map(
         ([name, values]) => [name, new (typeOf(tensors[name].dataType).Array)(values)]));
 }
 
@@ -273,9 +290,12 @@ function elementwise(row, tensors, attributes) {
 // Parameters of activations of add1, which f32 holds exactly.
 const PARAMETERS = {alpha: 0.375, beta: -0.75, bias: 0.5, threshold: 1.5, min: -1, max: 6};
 
-// The attributes with which an operator is verified: each activation, if it has some.
-function attributesOf({attributes}) {
+// The attributes with which an operator is verified: each activation, or each mode that the output's
+// type has.
+function attributesOf({attributes}, isFloat) {
     const [choice, ...parameters] = attributes;
+    if (choice?.name === 'mode')
+        return choice.values.filter(mode => !isFloat || mode === 'symmetric').map(mode => ({mode}));
     if (choice?.name !== 'activation') return [{}];
     return choice.values.map(activation => ({activation, ...Object.fromEntries(
         parameters.filter(({of}) => of.includes(activation)).map(({name}) => [name, PARAMETERS[name]]))}));
@@ -288,11 +308,12 @@ export function verifyVariant(hewn, {name, operator, signature}, seed = 1) {
     const wide = row.tensors.some(({role, oneElement}) => role === 'scale' && !oneElement);
     const axes = wide ? [undefined, 0, 1] : [undefined];
     const result = {variant: name, elements: 0, differing: 0};
-    const formats = signature.split('_').includes('f8') ? CODES : [undefined];
-    const runs = formats.flatMap(ofCodes => axes.flatMap(
-        axis => attributesOf(row).map(attributes => ({ofCodes, axis, attributes}))));
+    const codes = operator === 'dynamicQuantize' ? ['float8e4m3fn', 'float8e5m2'] : CODES;
+    const formats = signature.split('_').includes('f8') ? codes : [undefined];
+    const runs = formats.flatMap(ofCodes => axes.flatMap(axis => attributesOf(row, Boolean(ofCodes)).map(
+        attributes => ({ofCodes, axis, attributes}))));
     for (const {ofCodes, axis, attributes} of runs) {
-        const tensors = problem(hewn, row, typesOf(row, signature, ofCodes), axis, random);
+        const tensors = problem(hewn, row, typesOf(row, signature, ofCodes), axis, random, attributes);
         const compiled = hewn.compile(operator, tensors, {variant: name, attributes});
         compiled.run(tensors);
         for (const [name, expected] of Object.entries(expectedOutput(row, tensors, attributes))) {

@@ -210,10 +210,11 @@ enum {
  *   many of these elements are a block: index i of dimension d reads the scale's element
  *   i / block_sizes[d] of that dimension. For an input of 2 x 64 elements, a scale with the sizes
  *   {2, 64} and the block_sizes {1, 32} has 2 x 2 elements in memory. Its strides lead from one of
- *   these elements to the next; NULL means that they are contiguous.
+ *   these elements to the next; NULL means that they are contiguous. DYNAMIC_QUANTIZE chooses
+ *   scales and zero points for blocks that are described in the same way.
  * - Rules for blocks. Where both the scale and the zero point have block sizes in a dimension,
  *   these must be equal. If the input's size in a dimension is no multiple of the block size, the
- *   last block there is shorter than the others; that is allowed in one dimension only.
+ *   last block there is shorter than the others; that is allowed in at most three dimensions.
  *   QUANTIZE_LINEAR and DEQUANTIZE_LINEAR take blocks from HEWN_FEATURE_LEVEL_HEWN on. QUANTIZE and
  *   DEQUANTIZE take them at every level that has these operators, but refuse a shorter last
  *   block. */
@@ -476,6 +477,41 @@ typedef struct hewn_dynamic_quantize_linear_desc {
     const hewn_tensor_desc *output_zero_point_tensor; /* z */
 } hewn_dynamic_quantize_linear_desc;
 
+/* How DYNAMIC_QUANTIZE chooses a block's scale s and zero point z. low is the least of 0 and the
+ * block's numbers, and high the greatest. */
+typedef int32_t hewn_quantization_mode;
+enum {
+    /* s = (high - low) / (Max - Min) and z = clamp(round(Min - low / s), Min, Max); the default */
+    HEWN_QUANTIZATION_MODE_ASYMMETRIC = 0,
+    /* s = max(-low, high) / Max, where Max is 127 also for UINT8, and 7 also for UINT4 */
+    HEWN_QUANTIZATION_MODE_SYMMETRIC = 1,
+    /* s = m / Min, where m is low or high, whichever is farther from 0 (low, if both are), and Min
+     * is -128 or -8 also for the unsigned types. s may be negative. */
+    HEWN_QUANTIZATION_MODE_FULL = 2
+};
+
+/* DYNAMIC_QUANTIZE: f = clamp(round(x / s) + z, Min, Max), where s and z are outputs, too: a scale
+ * and a zero point for each block of x. The results are those of QUANTIZE_LINEAR with the s and z
+ * that are written. It needs HEWN_FEATURE_LEVEL_HEWN.
+ * - The blocks are those of s (hewn_tensor_desc): a stride of 0 says that a block has all indices
+ *   of that dimension. So strides of {1, 0} are a scale for each row of a matrix, and {0, 1} for
+ *   each column. z has the blocks of s. The last block of a dimension may be short.
+ * - In the mode ASYMMETRIC z is an output. In the other modes there is none: its tensor is NULL,
+ *   and z is 0, or 128 for UINT8 and 8 for UINT4. Floats of 8 bits take the mode SYMMETRIC only.
+ * - A NaN in x does not count in its block's range. s is 1 if the range is only 0.
+ * - min_scale, if it is not 0, is the least scale; it is also that of a range that is only 0. The
+ *   scale is then rounded to the type of s, and z follows from the rounded one.
+ * - The outputs are bound in the order f, s, z. None may overlap another. */
+typedef struct hewn_dynamic_quantize_desc {
+    uint32_t struct_size;                             /* sizeof(hewn_dynamic_quantize_desc) */
+    const hewn_tensor_desc *input_tensor;             /* x */
+    const hewn_tensor_desc *output_tensor;            /* f */
+    const hewn_tensor_desc *output_scale_tensor;      /* s */
+    const hewn_tensor_desc *output_zero_point_tensor; /* z; NULL unless the mode is ASYMMETRIC */
+    hewn_quantization_mode mode;                      /* how s and z are chosen */
+    float min_scale;                                  /* of ASYMMETRIC and SYMMETRIC */
+} hewn_dynamic_quantize_desc;
+
 /* Which operator a hewn_operator_desc describes. */
 typedef int32_t hewn_operator_type;
 enum {
@@ -488,7 +524,8 @@ enum {
     HEWN_OPERATOR_QUANTIZE = 7,                /* desc: hewn_quantize_desc */
     HEWN_OPERATOR_DEQUANTIZE = 8,              /* desc: hewn_dequantize_desc */
     HEWN_OPERATOR_REQUANTIZE = 9,              /* desc: hewn_requantize_desc */
-    HEWN_OPERATOR_ADD1 = 10                    /* desc: hewn_add1_desc */
+    HEWN_OPERATOR_ADD1 = 10,                   /* desc: hewn_add1_desc */
+    HEWN_OPERATOR_DYNAMIC_QUANTIZE = 11        /* desc: hewn_dynamic_quantize_desc */
 };
 
 /* An operator of any type, for hewn_compile. */
@@ -847,7 +884,7 @@ typedef struct hewn_execute_options {
  * - There is one binding for each tensor, in the order of the operator's struct. ADD has 2 inputs;
  *   QUANTIZE_LINEAR, DEQUANTIZE_LINEAR, QUANTIZE and DEQUANTIZE have 3, REQUANTIZE 5,
  *   QUANTIZED_LINEAR_ADD and QUANTIZED_LINEAR_MUL 8. They have one output. DYNAMIC_QUANTIZE_LINEAR
- *   has one input and 3 outputs.
+ *   and DYNAMIC_QUANTIZE have one input and 3 outputs.
  * - A tensor that is absent, or a constant, has a binding with a NULL buffer.
  * - The bytes between the elements of a strided output are never written, unless the output is of
  *   a sub-byte type. Then hewn reads and writes whole bytes, on a GPU also those that have none of
@@ -876,12 +913,13 @@ typedef struct hewn_execute_options {
  * - With max_threads 1 or the program's parallel_for, it allocates nothing and takes no lock. The
  *   library's own pool takes locks, and allocates when it starts.
  * - Scratch memory is on the stack. 125 KiB of free stack are enough for every thread that runs
- *   slices. So much is needed only in QUANTIZE_LINEAR and QUANTIZE with one scale for each index of
- *   the innermost dimension, unless the scales are constants. Everything else needs at most 92 KiB.
- * - 16 KiB of free stack are enough under these conditions: all tensors are contiguous, with one
- *   scale and one zero point; none is converted; hewn_precision is FLOAT32; and all tensors
- *   together have less than 8 MiB. (Larger outputs may go through scratch memory on their way past
- *   the caches: see output_is_read_next.)
+ *   slices. So much is needed only in DYNAMIC_QUANTIZE, and in QUANTIZE_LINEAR and QUANTIZE with
+ *   one scale for each index of the innermost dimension, unless the scales are constants.
+ *   Everything else needs at most 92 KiB.
+ * - 16 KiB of free stack are enough under these conditions: the operator is not DYNAMIC_QUANTIZE;
+ *   all tensors are contiguous, with one scale and one zero point; none is converted;
+ *   hewn_precision is FLOAT32; and all tensors together have less than 8 MiB. (Larger outputs may
+ *   go through scratch memory on their way past the caches: see output_is_read_next.)
  * - A thread that waits for the library's own pool may run slices of other threads' executions
  *   meanwhile. Its stack must suffice for these, too, unless its max_threads is 1.
  *

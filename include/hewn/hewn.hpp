@@ -163,6 +163,13 @@ enum class Activation : hewn_activation {
     CLIP = HEWN_ACTIVATION_CLIP,
 };
 
+// How DYNAMIC_QUANTIZE chooses scales: hewn_quantization_mode.
+enum class QuantizationMode : hewn_quantization_mode {
+    ASYMMETRIC = HEWN_QUANTIZATION_MODE_ASYMMETRIC,
+    SYMMETRIC = HEWN_QUANTIZATION_MODE_SYMMETRIC,
+    FULL = HEWN_QUANTIZATION_MODE_FULL
+};
+
 // The activation of QUANTIZED_LINEAR_ADD: hewn_quantized_activation.
 enum class QuantizedActivation : hewn_quantized_activation {
     NONE = HEWN_QUANTIZED_ACTIVATION_NONE,

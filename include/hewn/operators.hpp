@@ -234,3 +234,25 @@ inline Operator compile(const DynamicQuantizeLinearDesc &desc, const CompileOpti
                    options, device);
 }
 
+// DYNAMIC_QUANTIZE: quantize each block of IN with the scale and zero point of its range.
+// In C it is hewn_dynamic_quantize_desc.
+struct DynamicQuantizeDesc {
+    TensorDesc input_tensor;  // InputTensor
+    TensorDesc output_tensor;  // OutputTensor
+    TensorDesc output_scale_tensor;  // OutputScaleTensor
+    OptionalTensorDesc output_zero_point_tensor;  // OutputZeroPointTensor
+    QuantizationMode mode = QuantizationMode::ASYMMETRIC;  // hewn_quantization_mode
+    float min_scale = 0;  // of ASYMMETRIC SYMMETRIC
+};
+// hewn_compile of it.
+inline Operator compile(const DynamicQuantizeDesc &desc, const CompileOptions &options = {},
+                        const Device *device = nullptr) {
+    return compile(HEWN_OPERATOR_DYNAMIC_QUANTIZE,
+                   {detail::pointer(desc.input_tensor),
+                    detail::pointer(desc.output_tensor),
+                    detail::pointer(desc.output_scale_tensor),
+                    detail::pointer(desc.output_zero_point_tensor)},
+                   options, device, {detail::word(desc.mode),
+                    detail::word(desc.min_scale)});
+}
+

@@ -5,6 +5,7 @@
 #include "../base/error.h"
 #include "../base/system.h"
 #include "../dispatch/chip.h"
+#include "dynamic_quantize.h"
 #include "fp_mode.h"
 #include "operator.h"
 #include "pool.h"
@@ -73,17 +74,25 @@ constexpr bool kDerives = kHasDynamic || kHasFormats;
 struct Outline {
     struct Pass {
         const PassProblem *lowered;
+        int number;  // of the part
         Part part;
+        // How many of the next passes this one replaces, if its problem can be computed so.
+        int replaces;
     };
 
     PassProblems lowered;
-    Pass passes[kMaxPasses];
+    PassProblem at_once;  // a pass of the kind Blocks
+    Pass passes[kMaxPasses + kMaxParts];
     int pass_count = 0;
     bool derives;  // whether passes have their own problems, not the operator's
 
     explicit Outline(const Problem &problem) {
         const int count = lower(problem, lowered);
-        for (int l = 0; l < count; l++) add(lowered[l]);
+        if (kHasDynamicQuantize && count > 0 &&
+            problem.info->type == HEWN_OPERATOR_DYNAMIC_QUANTIZE)
+            add_blocks(problem, count);
+        else
+            for (int l = 0; l < count; l++) add(lowered[l]);
         derives = kDerives && count > 0 &&
                   (lowered[0].kind != PassProblem::Kernel || problem.format != 0);
     }
@@ -92,14 +101,31 @@ private:
     void add(const PassProblem &pass) {
         Part parts[kMaxParts] = {};
         int count = 1;
-        if (pass.kind == PassProblem::Kernel) {
-            const Tensor *operands[kMaxOperands];
-            const int operand_count = list_operands(pass.problem, operands);
-            count = split_blocks(operands, operand_count, parts);
-        } else if (kHasDynamic && pass.kind == PassProblem::Ranges) {
+        if (pass.kind == PassProblem::Kernel) count = split(pass, parts);
+        else if (kHasDynamic && pass.kind == PassProblem::Ranges)
             parts[0].space = range_space(pass.problem.inputs[0]);
+        for (int p = 0; p < count; p++) passes[pass_count++] = {&pass, p, parts[p], 0};
+    }
+    // Each part is computed at once or, if that is not possible, by `count` passes of its own.
+    void add_blocks(const Problem &problem, int count) {
+        lower_to_blocks(problem, at_once);
+        Part parts[kMaxParts], at_once_parts[kMaxParts];
+        const int part_count = split(lowered[count - 1], parts);
+        split(at_once, at_once_parts);
+        if (lowered[0].kind == PassProblem::Ranges) {  // one block
+            passes[pass_count++] = {&at_once, 0, at_once_parts[0], count};
+            for (int l = 0; l < count; l++) add(lowered[l]);
+            return;
         }
-        for (int p = 0; p < count; p++) passes[pass_count++] = {&pass, parts[p]};
+        for (int p = 0; p < part_count; p++) {
+            passes[pass_count++] = {&at_once, p, at_once_parts[p], count};
+            for (int l = 0; l < count; l++) passes[pass_count++] = {&lowered[l], p, parts[p], 0};
+        }
+    }
+    static int split(const PassProblem &pass, Part (&parts)[kMaxParts]) {
+        const Tensor *operands[kMaxOperands];
+        const int operand_count = list_operands(pass.problem, operands);
+        return split_blocks(operands, operand_count, parts);
     }
 };
 
@@ -132,23 +158,53 @@ hewn_status settle(CpuOperator &op, const CpuForms &forms, CpuPass &pass, hewn_e
     return failed == 0 ? hewn_status(HEWN_STATUS_OK) : report(op, failed, errors, error);
 }
 
+// Returns the forms of a pass.
+const CpuForms &forms_of_pass(const CpuOperator &op, const PassProblem &lowered) {
+    const bool finds_ranges =
+        lowered.kind == PassProblem::Ranges || lowered.kind == PassProblem::BlockParameters;
+    return kHasDynamicQuantize && finds_ranges &&
+                   op.problem.info->type == HEWN_OPERATOR_DYNAMIC_QUANTIZE
+               ? forms_of_ranges
+               : forms_of(*lowered.kernels);
+}
+
+// Makes the plan of one block that of all blocks of a part.
+void plan_blocks(const CpuOperator &op, const Tensor &input, BlockWalk &walk, Plan &plan) {
+    walk.box_count = plan.box_count;
+    plan.box_count = walk.total;
+    plan.boxes_together = 1;
+    plan.parallel = double(input.bytes) >= double(op.variant->plan->parallel_bytes);
+}
+
 // Plans a pass. `problem` is the pass's problem, in the operator's memory.
 hewn_status plan_pass(CpuOperator &op, const Outline::Pass &outlined, const Problem &problem,
                       const Chip &chip, CpuPass &pass, hewn_error *error) {
-    std::memcpy(pass.places, outlined.lowered->places, sizeof pass.places);
+    const PassProblem &lowered = *outlined.lowered;
+    const char *const name = op.problem.info->dml_name;
+    std::memcpy(pass.places, lowered.places, sizeof pass.places);
+    pass.kind = lowered.kind;
     pass.kernel.problem = &problem;
-    if (kHasDynamic && outlined.lowered->kind == PassProblem::Parameters) {
-        pass.writes_parameters = true;
-        return HEWN_STATUS_OK;
+    if (kHasDynamic && lowered.kind == PassProblem::Parameters) return HEWN_STATUS_OK;
+    Part part = outlined.part;
+    BlockWalk *walk = nullptr;
+    if (kHasDynamicQuantize && lowered.kind == PassProblem::BlockParameters) {
+        walk = op.allocator.allocate<BlockWalk>();
+        if (!walk)
+            return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "%s: no memory for the operator", name);
+        pass.kernel.settled = walk;
+        part = {};
+        part.space = range_space(walk_blocks(problem, outlined.number, *walk, part.first[0]));
     }
-    place_operands(outlined.part, problem, pass);
-    const CpuForms &forms = forms_of(*outlined.lowered->kernels);
-    if (!plan_kernel(forms, outlined.part.space, *op.variant, chip, {op.max_threads, op.cpus},
-                     op.allocator, pass.plan, pass.kernel))
+    place_operands(part, problem, pass);
+    const CpuForms &forms = forms_of_pass(op, lowered);
+    if (!plan_kernel(forms, part.space, *op.variant, chip, {op.max_threads, op.cpus}, op.allocator,
+                     pass.plan, pass.kernel))
         return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "%s: no memory for the operator's plan",
-                    op.problem.info->dml_name);
+                    name);
     pass.plan.target_priority = op.variant->target->priority;
-    place_converted(outlined.part, problem.output, pass.plan);
+    // No operand of a walk is an output.
+    place_converted(part, walk ? Tensor() : problem.output, pass.plan);
+    if (walk) plan_blocks(op, problem.inputs[0], *walk, pass.plan);
     return forms.settle ? settle(op, forms, pass, error) : hewn_status(HEWN_STATUS_OK);
 }
 
@@ -167,12 +223,20 @@ hewn_status plan_passes(CpuOperator &op, const Outline &outline, const Chip &chi
                 derived[p].constants[i] = given ? op.problem.constants[place] : nullptr;
             }
         }
-        op.pass_count++;
-        HEWN_CHECK(plan_pass(op, outlined, outline.derives ? derived[p] : op.problem, chip,
-                             passes[p], error));
+        CpuPass &pass = passes[op.pass_count++];
+        HEWN_CHECK(
+            plan_pass(op, outlined, outline.derives ? derived[p] : op.problem, chip, pass, error));
+        if (!kHasDynamicQuantize || outlined.lowered->kind != PassProblem::Blocks) continue;
+        if (pass.kernel.mode != kSeparate) {
+            p += outlined.replaces;
+            continue;
+        }
+        destroy_plan(op.allocator, pass.plan);
+        pass = {};
+        op.pass_count--;
     }
-    op.small = outline.pass_count == 1 && !passes->writes_parameters && !passes->plan.parallel &&
-               !passes->kernel.large_state;
+    op.small = op.pass_count == 1 && passes->kind != PassProblem::Parameters &&
+               !passes->plan.parallel && !passes->kernel.large_state;
     return HEWN_STATUS_OK;
 }
 

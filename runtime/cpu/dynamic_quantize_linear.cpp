@@ -2,29 +2,12 @@
 // the parameters, which need no form.
 #include "dynamic_quantize_linear.h"
 
-#include <algorithm>
-#include <atomic>
-#include <cstring>
-
+#include "chosen.h"
 #include "kernel.h"
 
 namespace hewn {
 
 namespace {
-
-// How far the elements of an execution's input reach below 0 and above it: the bits of f32
-// magnitudes, which have the order of the numbers. Slices raise them in any order.
-struct Range {
-    std::atomic<uint32_t> below{0}, above{0};
-};
-
-// Raises `most` to `magnitude` if it is smaller.
-void raise(std::atomic<uint32_t> &most, uint32_t magnitude) {
-    uint32_t seen = most.load(std::memory_order_relaxed);
-    while (magnitude > seen &&
-           !most.compare_exchange_weak(seen, magnitude, std::memory_order_relaxed)) {
-    }
-}
 
 // Calls the form on a box, which gives the range of the box, and adds that to the pass's output, a
 // Range.
@@ -46,8 +29,7 @@ int call_range(BoxCall &context, halide_buffer_t *operands) {
     if (const int code = call_kernel(*call.kernel.form, call, &operands[0], &box)) return code;
     for (int i = 0; i < 2 && half; i++) words[i] = bits_of(half_to_float(halves[i]));
     Range &range = *static_cast<Range *>(call.tensors[1]);
-    raise(range.below, words[0]);
-    raise(range.above, words[1]);
+    range.include(words[0], words[1]);
     return 0;
 }
 
@@ -60,36 +42,18 @@ __attribute__((cold)) int list_modes(const Space &, const Variant &variant, CpuK
     return 1;
 }
 
-// Returns the nearest integer, ties to even, for numbers below 2^22 in magnitude.
-float rounded(float number) { return (number + 0x1.8p23f) - 0x1.8p23f; }
-
-struct Parameters {
-    float scale;
-    int32_t zero_point;
-};
-
-// Computes the scale and the zero point of a range [low, high] and the output type's range [min,
-// max]. Each operation rounds in f32, in the mode that the caller has set. It is not inlined, so
-// that no operation is moved to where another mode holds.
-__attribute__((noinline)) Parameters parameters_of(float low, float high, float min, float max) {
-    const float scale = low == high ? 1.0f : (high - low) / (max - min);
-    const float zero_point = min - low / scale;
-    const float clamped = zero_point > min ? std::min(zero_point, max) : min;  // NaN becomes min
-    return {scale, int32_t(rounded(clamped))};
-}
-
 }  // namespace
 
 void write_parameters(const Problem &problem, void *const *tensors) {
     enum { kRanges, kScale, kZeroPoint };
     const Range &range = *static_cast<const Range *>(tensors[kRanges]);
-    const Tensor &zero_point = tensor(problem, kZeroPoint);
-    const bool is_signed = zero_point.type == HEWN_DATA_TYPE_INT8;
+    const Tensor &scale = tensor(problem, kScale), &zero_point = tensor(problem, kZeroPoint);
+    uint32_t below[4] = {range.below}, above[4] = {range.above};
     const FloatingPointMode mode;
-    const Parameters p = parameters_of(-float_of(range.below), float_of(range.above),
-                                       is_signed ? -128.0f : 0.0f, is_signed ? 127.0f : 255.0f);
-    if (!tensor(problem, kScale).empty()) std::memcpy(tensors[kScale], &p.scale, sizeof p.scale);
-    if (!zero_point.empty()) *static_cast<uint8_t *>(tensors[kZeroPoint]) = uint8_t(p.zero_point);
+    choose_parameters({problem.attributes, scale.type, zero_point.type}, below, above, 4);
+    const float value = float_of(below[0]);
+    write_scales({scale, tensors[kScale], 0, 0}, &value, 1);
+    write_zero_points({zero_point, tensors[kZeroPoint], 0, 0}, above, 1);
 }
 
 const CpuForms forms_of_dynamic_quantize_linear = {list_modes, nullptr, nullptr};

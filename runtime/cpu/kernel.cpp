@@ -5,15 +5,16 @@
 #include <algorithm>
 
 #include "../dispatch/chip.h"
+#include "../problem/lowering.h"
 
 namespace hewn {
 
 namespace {
 
-// Whether an operator's forms are chosen in this build. The third pass of DYNAMIC_QUANTIZE_LINEAR
-// has the forms of QUANTIZE_LINEAR.
+// Whether an operator's forms are chosen in this build. The last pass of an operator that chooses
+// scales has the forms of QUANTIZE_LINEAR.
 constexpr bool is_chosen(std::string_view name) {
-    return is_built(name) || (name == "quantize_linear" && is_built("dynamic_quantize_linear"));
+    return is_built(name) || (name == "quantize_linear" && kHasDynamic);
 }
 
 // The CpuForms of each operator, indexed by its place in the table. Null if the build has no

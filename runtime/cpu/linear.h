@@ -79,6 +79,33 @@ private:
     int32_t done_ = 0, left_;  // in blocks
 };
 
+// A slice's record of boxes that had to be computed again by division, so that it divides some of
+// the next ones at once. Values that need division occur rarely or in most boxes. So after the
+// first such box the next one is still tried by reciprocals, after the second one box is divided at
+// once, then 3, 7 and so on.
+class InvalidBoxes {
+public:
+    // Call this after a box had to be computed again.
+    void met() {
+        left_out_ = (1 << met_) - 1;
+        if (met_ < 30) met_++;
+    }
+    // Whether to divide this box at once. Ask once for each box.
+    bool leave_out() { return left_out_ > 0 && left_out_-- > 0; }
+
+private:
+    int32_t met_ = 0, left_out_ = 0;
+};
+
+// Forms of QUANTIZE_LINEAR for rows with a scale each. Null: there is none.
+struct RowForms {
+    const Form *reciprocal, *blocks;
+};
+// Quantizes a box with a scale, in contiguous f32 memory, and a zero point for each row. `r0` and
+// `r1` are memory for a number for each row.
+int quantize_rows(CpuCall &call, const RowForms &forms, halide_buffer_t *operands,
+                  InvalidBoxes &invalid, float *r0, float *r1);
+
 // Has the plan bring only those elements of parameters' rows into scratch memory that `repeating`
 // reads.
 void read_a_vector(Plan &plan);

@@ -47,10 +47,12 @@ struct CpuPass {
     int64_t first_bytes[kMaxOperands];
     // Types and ranks for kernels with assertions; otherwise unused.
     halide_buffer_t buffers[kMaxOperands];
-    // Whether this pass runs no boxes but computes the parameters that follow from a range.
-    bool writes_parameters;
+    PassProblem::Kind kind;
 };
-constexpr int kMaxPasses = kMaxPassProblems + kMaxParts - 1;
+// The most passes of an operator. DYNAMIC_QUANTIZE may have two for each part: the parameters of
+// its blocks, and their elements.
+constexpr int kMaxPasses = 2 * kMaxParts;
+static_assert(kMaxPasses >= kMaxPassProblems + kMaxParts - 1);
 
 // In memory it is followed by its passes, and then by the problems of passes that do not have the
 // operator's own problem.
@@ -113,6 +115,11 @@ void choose_executors(const CpuOperator &op, const hewn_execute_options *options
 // Runs all passes, one after the other.
 hewn_status run_passes(const CpuOperator &op, const Addresses &addresses,
                        const Executors &executors, hewn_error *error);
+
+// Runs blocks [first, last) of a pass of the kind BlockParameters, whose input begins at
+// operands[0]. `tensors` are those of the pass. (dynamic_quantize.cpp)
+int run_blocks(const CpuPass &pass, void *const *tensors, void *const *operands, int64_t first,
+               int64_t last, KernelErrors &errors);
 
 // Reports the error of a kernel that returned the code `failed`.
 hewn_status report(const CpuOperator &op, int failed, const KernelErrors &errors,

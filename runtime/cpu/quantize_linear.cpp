@@ -23,23 +23,8 @@ struct Reciprocals {
     const float *r0, *r1;
 };
 
-// A slice's record of boxes that had to be computed again by division, so that it divides some of
-// the next ones at once. Values that need division occur rarely or in most boxes. So after the
-// first such box the next one is still tried by reciprocals, after the second one box is divided at
-// once, then 3, 7 and so on.
-class InvalidBoxes {
-public:
-    // Call this after a box had to be computed again.
-    void met() {
-        left_out_ = (1 << met_) - 1;
-        if (met_ < 30) met_++;
-    }
-    // Whether to divide this box at once. Ask once for each box.
-    bool leave_out() { return left_out_ > 0 && left_out_-- > 0; }
-
-private:
-    int32_t met_ = 0, left_out_ = 0;
-};
+// The fewest elements for which quantize_rows() prepares reciprocals.
+constexpr int64_t kLeastByReciprocals = 256;
 
 // The longest row of scales whose reciprocals a slice prepares.
 constexpr int kMaxColumns = 4096;
@@ -298,22 +283,27 @@ int call_quantize(BoxCall &context, halide_buffer_t *operands) {
                : call_quantize_divided(context, operands);
 }
 
-// The mode kBlocks: calls `blocks`, which makes the reciprocals itself, with a scale and a zero
-// point for each block.
-int call_quantize_blocks(BoxCall &context, halide_buffer_t *operands) {
-    CpuCall &call = static_cast<CpuCall &>(context);
+// Calls `blocks`, which makes the reciprocals itself, with a scale and a zero point for each block.
+int quantize_blocks(CpuCall &call, const Form &form, halide_buffer_t *operands,
+                    InvalidBoxes &invalid) {
     BlockRows rows(*call.kernel.problem, operands);
     int code;
     const auto compute = [&] {
         halide_buffer_t *const o = rows.operands;
         int code = 0;
         while (code == 0 && rows.next())
-            code = call_kernel(*call.kernel.quick, call, &o[0], &o[1], &o[2], rows.shift, &o[3]);
+            code = call_kernel(form, call, &o[0], &o[1], &o[2], rows.shift, &o[3]);
         return code;
     };
-    if (!without_division(call, call.state<InvalidBoxes>(), code, compute))
-        return call_quantize_divided(context, operands);
-    return code == 0 && rows.has_left() ? call_quantize_divided(context, rows.operands) : code;
+    if (!without_division(call, invalid, code, compute))
+        return call_quantize_divided(call, operands);
+    return code == 0 && rows.has_left() ? call_quantize_divided(call, rows.operands) : code;
+}
+
+// The mode kBlocks.
+int call_quantize_blocks(BoxCall &context, halide_buffer_t *operands) {
+    CpuCall &call = static_cast<CpuCall &>(context);
+    return quantize_blocks(call, *call.kernel.quick, operands, call.state<InvalidBoxes>());
 }
 
 // Repeats each row's vector of parameters in scratch memory (read_a_vector) up to the row's end.
@@ -511,6 +501,30 @@ __attribute__((cold)) int settle_quantize(const Plan &plan, const Allocator &all
 }
 
 }  // namespace
+
+int quantize_rows(CpuCall &call, const RowForms &forms, halide_buffer_t *operands,
+                  InvalidBoxes &invalid, float *r0, float *r1) {
+    const halide_dimension_t *const input = operands[kInput].dim, *const output = operands[3].dim;
+    const int32_t run = input[0].extent, rows = input[1].extent;
+    const bool next_to_one_another =
+        rows == 1 || (input[1].stride == run && output[1].stride == run);
+    if (forms.blocks && is_block(run) && next_to_one_another && rows >= kBlocksTogether)
+        return quantize_blocks(call, *forms.blocks, operands, invalid);
+    if (!forms.reciprocal || int64_t(run) * rows < kLeastByReciprocals ||
+        !set_reciprocals(operands[kScale].host, HEWN_DATA_TYPE_FLOAT32, sizeof(float), rows, r0,
+                         r1))
+        return call_quantize_divided(call, operands);
+    halide_dimension_t dims[2] = {{0, 1, 0, 0}, {0, rows, 1, 0}};
+    int code;
+    const auto compute = [&](halide_buffer_t *of_r0, halide_buffer_t *of_r1) {
+        constexpr int32_t kNoPrefetching = 0;  // the rows were just read
+        return call_kernel(*forms.reciprocal, call, &operands[0], &operands[0], of_r0, of_r1,
+                           &operands[2], kNoPrefetching, &operands[3]);
+    };
+    return by_reciprocals(call, {r0, r1}, invalid, dims, code, compute)
+               ? code
+               : call_quantize_divided(call, operands);
+}
 
 const CpuForms forms_of_quantize_linear = {list_modes, suits, settle_quantize};
 

@@ -28,6 +28,8 @@ __attribute__((noinline)) int run_with_large_state(const Slices &slices, int64_t
 }
 
 int run_boxes_of_slice(const Slices &slices, int64_t first, int64_t last, KernelErrors &errors) {
+    if (kHasDynamicQuantize && slices.pass.kind == PassProblem::BlockParameters)
+        return run_blocks(slices.pass, slices.tensors, slices.operands, first, last, errors);
     CpuCall call(slices.pass.kernel, slices.tensors, &errors);
     call.output_is_read_next = slices.executor.output_is_read_next;
     return slices.pass.kernel.large_state
@@ -57,7 +59,7 @@ hewn_status run_pass(const CpuOperator &op, const CpuPass &pass, void *const *pl
     const Problem &problem = *pass.kernel.problem;
     void *tensors[kMaxTensors], *operands[kMaxOperands];
     for (int t = 0; t < tensor_count(*problem.info); t++) tensors[t] = places[pass.places[t]];
-    if (kHasDynamic && pass.writes_parameters) {
+    if (kHasDynamic && pass.kind == PassProblem::Parameters) {
         write_parameters(problem, tensors);
         return HEWN_STATUS_OK;
     }
@@ -100,6 +102,7 @@ hewn_status run_passes(const CpuOperator &op, const Addresses &addresses,
     for (int t = 0; t < tensor_count(*op.problem.info); t++) places[t] = addresses[t];
     places[kFormatPlace] = const_cast<uint32_t *>(&op.problem.format);
     places[kRangesPlace] = &range;
+    if (kHasDynamicQuantize) places[kMiddlePlace] = const_cast<void *>(middle_of(op.problem));
     for (int p = 0; p < op.pass_count; p++)
         HEWN_CHECK(run_pass(op, op.passes()[p], places, executors[p], error));
     return HEWN_STATUS_OK;

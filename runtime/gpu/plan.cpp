@@ -104,14 +104,11 @@ Tensor converted(const Problem &problem, const Tensor &original) {
     return tensor;
 }
 
-// Returns a tensor of all elements that `tensor` has in memory, each of them once.
-Tensor each_stored(Tensor tensor) {
-    for (int d = 0; d < tensor.rank; d++) {
-        tensor.sizes[d] = stored(tensor, d);
-        tensor.block_sizes[d] = 1;
-    }
-    tensor.conversion = nullptr;
-    return tensor;
+// Returns each_stored() as a conversion takes it.
+Tensor each_unconverted(const Tensor &tensor) {
+    Tensor each = each_stored(tensor);
+    each.conversion = nullptr;
+    return each;
 }
 
 // ---- Boxes ----
@@ -341,8 +338,8 @@ private:
             return;
         }
         const FloatKernels &kernels = kernels_of(from);
-        plan_floats(kernels.load_dense, kernels.load_strided, each_stored(from), t,
-                    each_stored(converted(problem_, from)), kConvertedPlace + t);
+        plan_floats(kernels.load_dense, kernels.load_strided, each_unconverted(from), t,
+                    each_unconverted(converted(problem_, from)), kConvertedPlace + t);
     }
     // Plans the conversion of the output from scratch memory.
     void convert_to(int t) {
@@ -356,7 +353,7 @@ private:
         }
         const FloatKernels &kernels = kernels_of(to);
         plan_floats(kernels.store_dense, kernels.store_strided, converted(problem_, to),
-                    kConvertedPlace + t, each_stored(to), t);
+                    kConvertedPlace + t, each_unconverted(to), t);
     }
     // Plans a conversion of a sub-byte tensor.
     GpuPass &plan_packing(GpuPass::Kind kind, const char *name, const Tensor &packed) {
@@ -407,6 +404,8 @@ private:
             pass.sets = range_launches_;
             set_ranges(pass, 0);
             return;
+        case PassProblem::BlockParameters:  // no GPU has kernels of DYNAMIC_QUANTIZE yet
+        case PassProblem::Blocks: return;
         }
         plan_elements(pass, op_.device->api->index_limit);
     }

@@ -132,6 +132,7 @@ hewn_status check_overlap(const Problem &problem, int output, int other, const P
                           hewn_error *error) {
     const Tensor &written = tensor(problem, output), &beside = tensor(problem, other);
     const uint64_t out = places[output].address, at = places[other].address;
+    if (!is_bound(written) || !is_bound(beside)) return HEWN_STATUS_OK;
     if (places[output].memory != places[other].memory || out + written.bytes <= at ||
         at + beside.bytes <= out)
         return HEWN_STATUS_OK;
@@ -150,7 +151,7 @@ hewn_status locate(const Problem &problem, int t, const hewn_buffer_binding &bin
                    const Locator &locator, Place *places, hewn_error *error) {
     const Tensor &tensor = hewn::tensor(problem, t);
     if (!is_bound(tensor)) {
-        places[t] = locator.unbound[t];
+        places[t] = t < problem.info->input_count ? locator.unbound[t] : Place{};
         return check_unbound(problem, tensor, binding, error);
     }
     Place base = {0, reinterpret_cast<uintptr_t>(binding.buffer)};
@@ -176,8 +177,7 @@ hewn_status locate_tensors(const Problem &problem, const Bindings &inputs, const
     }
     for (int i = 0; i < first; i++) {
         HEWN_CHECK(locate(problem, i, inputs[i], locator, places, error));
-        for (int t = first; t < count && is_bound(problem.inputs[i]); t++)
-            HEWN_CHECK(check_overlap(problem, t, i, places, error));
+        for (int t = first; t < count; t++) HEWN_CHECK(check_overlap(problem, t, i, places, error));
     }
     return HEWN_STATUS_OK;
 }

@@ -7,6 +7,8 @@ namespace hewn {
 
 // Indices of the inputs of QUANTIZE_LINEAR and DEQUANTIZE_LINEAR.
 constexpr int kInput = 0, kScale = 1, kZeroPoint = 2;
+// Indices of the last two tensors of the pass Blocks.
+constexpr int kChosenScale = 4, kChosenZeroPoint = 5;
 // Indices of the tensors of QUANTIZED_LINEAR_ADD.
 enum { kA, kAScale, kAZeroPoint, kB, kBScale, kBZeroPoint, kOutputScale, kOutputZeroPoint, kSum };
 
@@ -17,18 +19,23 @@ enum { kA, kAScale, kAZeroPoint, kB, kBScale, kBZeroPoint, kOutputScale, kOutput
 //   - kRangesPlace: how far the elements of a tensor reach below 0 and above it.
 //   - kQuotientsPlace: the quotients of a `precision`, as f32.
 //   - kOnePlace: 1.0, the scale by which a later pass divides these quotients.
+//   - kMiddlePlace: the zero point of DYNAMIC_QUANTIZE in modes that write none.
 constexpr int kFormatPlace = kMaxTensors, kRangesPlace = kMaxTensors + 1,
               kQuotientsPlace = kMaxTensors + 2, kOnePlace = kMaxTensors + 3,
-              kPlaces = kMaxTensors + 4;
+              kMiddlePlace = kMaxTensors + 4, kPlaces = kMaxTensors + 5;
 
 // One computation of an operator. It begins when the pass before it has ended.
 struct PassProblem {
     enum Kind : uint8_t {
-        Kernel,     // an operator's kernels, element by element
-        Quotients,  // QUANTIZE_LINEAR's quotients in a `precision` below f32
-        Clamped,    // QUANTIZED_LINEAR_ADD's output, clamped in place to the activation's bounds
-        Ranges,     // the range of an input's elements
-        Parameters  // the scale and the zero point that follow from the range
+        Kernel,      // an operator's kernels, element by element
+        Quotients,   // QUANTIZE_LINEAR's quotients in a `precision` below f32
+        Clamped,     // QUANTIZED_LINEAR_ADD's output, clamped in place to the activation's bounds
+        Ranges,      // the range of an input's elements
+        Parameters,  // the scale and the zero point that follow from the range
+        BlockParameters,  // the same for each block of an input
+        // DYNAMIC_QUANTIZE at once: the parameters of a few blocks, then their elements. Only a CPU
+        // has it, in the place of two or three passes.
+        Blocks
     } kind;
     const OperatorInfo *kernels;  // the operator whose kernels compute it
     uint8_t places[kMaxTensors];  // the places of this pass's tensors
@@ -36,12 +43,12 @@ struct PassProblem {
 };
 constexpr int kMaxPassProblems = 3;
 
-// Whether this build has DYNAMIC_QUANTIZE_LINEAR. If not, compilers drop code that only this
-// operator needs, and a program does not link it.
-constexpr bool kHasDynamic = is_built("dynamic_quantize_linear");
+// Whether this build has an operator that chooses scales. If not, compilers drop code that only
+// these operators need, and a program does not link it.
+constexpr bool kHasDynamic = is_built("dynamic_quantize_linear") || kHasDynamicQuantize;
 // The same for operators that take small floats.
-constexpr bool kHasFormats =
-    kHasOwnLevel && (is_built("quantize_linear") || is_built("dequantize_linear"));
+constexpr bool kHasFormats = kHasOwnLevel && (is_built("quantize_linear") ||
+                                              is_built("dequantize_linear") || kHasDynamicQuantize);
 
 using PassProblems = PassProblem[kMaxPassProblems];
 
@@ -49,6 +56,12 @@ using PassProblems = PassProblem[kMaxPassProblems];
 // tensor of ranges has two numbers, as a CPU needs it. The GPUs' planner replaces it by a pair of
 // numbers for each block of threads.
 int lower(const Problem &problem, PassProblems &passes);
+// For CPUs: makes the pass that computes DYNAMIC_QUANTIZE at once. Its tensors are those of
+// QUANTIZE_LINEAR, and then the operator's scale and zero point. As inputs, these two have no
+// contents: the places of their elements tell where a block's parameters are written.
+void lower_to_blocks(const Problem &problem, PassProblem &pass);
+// The zero point of DYNAMIC_QUANTIZE in modes that write none: a byte as kernels read it.
+const void *middle_of(const Problem &problem);
 // For devices whose memory can hold the results of a pass. If QUANTIZE_LINEAR has a `precision`
 // below f32, its quotients become a pass of their own, which is followed by QUANTIZE_LINEAR of the
 // quotients with a scale of 1.0. Returns how many passes there are then. A CPU does not need this:

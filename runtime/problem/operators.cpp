@@ -251,7 +251,9 @@ public:
               &Reader::check_sizes, &Reader::check_like, &Reader::check_blocks}) {
             for (int t = 0; t < tensor_count(info_); t++) HEWN_CHECK((this->*check)(t));
         }
+        HEWN_CHECK(check_mode());
         for (int d = 0; d < problem_.output.rank; d++) HEWN_CHECK(check_blocks_along(d));
+        for (int t = 0; t < tensor_count(info_); t++) HEWN_CHECK(check_same_blocks(t));
         convert_to_f32();
         set_format();
         set_signature();
@@ -265,8 +267,7 @@ private:
     const hewn_feature_level level_;
     const LevelRule *const rule_;
     hewn_error *const error_;
-    // The dimension whose last block is short; -1 if there is none.
-    int short_ = -1;
+    int short_count_ = 0;  // the dimensions whose last block is short
 
     Tensor &at(int t) { return tensor(problem_, t); }
 
@@ -276,7 +277,9 @@ private:
     }
 
     hewn_status check_output(int t) {
-        if (strides_never_overlap(at(t))) return HEWN_STATUS_OK;
+        if (!at(t).present) return HEWN_STATUS_OK;
+        // A scale that is chosen for a block is one element.
+        if (strides_never_overlap(is_chosen(t) ? each_stored(at(t)) : at(t))) return HEWN_STATUS_OK;
         return failed(t)(
             "strides overlap; sorted, each must exceed the span of all smaller dimensions, and be "
             "above 0");
@@ -414,6 +417,7 @@ private:
         absent = repeated(at(0), at(info_.tensors[t].like).type);
         absent.name = info_.tensors[t].name;
         absent.present = false;
+        if (t >= info_.input_count) return;
         if (info_.tensors[t].middle)
             problem_.constants[t] = absent.type == type_u8   ? &kMiddleOfU8
                                     : absent.type == type_u4 ? &kMiddleOfU4
@@ -539,6 +543,7 @@ private:
         if (blocks == 1 || size == 0) own.strides[d] = 0;
         if (own.strides[d] != 0) own.block_sizes[d] = size / blocks;
         own.blocked |= own.block_sizes[d] > 1;
+        if (size == 0) own.bytes = 0;
         return true;
     }
 
@@ -560,8 +565,8 @@ private:
     hewn_status check_blocks(int t) {
         const TensorRule &rule = info_.tensors[t];
         if (!at(t).blocked) return HEWN_STATUS_OK;
-        if (rule.one_element ||
-            (rule.role != HEWN_TENSOR_ROLE_SCALE && rule.role != HEWN_TENSOR_ROLE_ZERO_POINT))
+        if (rule.one_element || (rule.role != HEWN_TENSOR_ROLE_SCALE &&
+                                 rule.role != HEWN_TENSOR_ROLE_ZERO_POINT && !is_chosen(t)))
             return failed(t)(
                 "has block sizes above 1; only scales and zero points of more than one element may "
                 "have them");
@@ -570,7 +575,14 @@ private:
                    : needs(t, "a block size", HEWN_FEATURE_LEVEL_HEWN);
     }
 
-    // All blocks in a dimension must be equal. Only one dimension may have a short last block.
+    // Whether the tensor is an output with one element for each block.
+    bool is_chosen(int t) const {
+        return kHasDynamicQuantize && info_.tensors[t].role == HEWN_TENSOR_ROLE_OUTPUT &&
+               info_.tensors[t].blocks;
+    }
+
+    // All blocks in a dimension must be equal. Only kMaxShortDimensions dimensions may have a short
+    // last block.
     hewn_status check_blocks_along(int d) {
         int first = -1;
         for (int t = 0; t < tensor_count(info_); t++) {
@@ -584,14 +596,49 @@ private:
         }
         if (first < 0 || problem_.output.sizes[d] % at(first).block_sizes[d] == 0)
             return HEWN_STATUS_OK;
-        if (info_.tensors[first].blocks)
+        if (info_.tensors[first].blocks && !is_chosen(first))
             return failed(first)("block size %lld of dimension %d does not divide %s's %lld",
                                  (long long)at(first).block_sizes[d], d, at(0).name,
                                  (long long)at(0).sizes[d]);
-        if (short_ >= 0)
-            return failed(first, HEWN_STATUS_UNSUPPORTED)(
-                "the last block is short in the dimensions %d and %d; it may be in one", short_, d);
-        short_ = d;
+        if (++short_count_ <= kMaxShortDimensions) return HEWN_STATUS_OK;
+        return failed(first, HEWN_STATUS_UNSUPPORTED)(
+            "the last block is short in more than %d dimensions", kMaxShortDimensions);
+    }
+
+    // An operator that chooses scales and zero points chooses both for the same blocks.
+    hewn_status check_same_blocks(int t) {
+        if (!kHasDynamicQuantize || !is_chosen(t) || !at(t).present) return HEWN_STATUS_OK;
+        int first = info_.input_count;
+        while (!is_chosen(first)) first++;
+        const Tensor &own = at(t), &other = at(first);
+        for (int d = 0; d < own.rank; d++) {
+            const bool one = stored(own, d) == 1, other_is_one = stored(other, d) == 1;
+            if (one && other_is_one) continue;
+            if (one != other_is_one)
+                return failed(t)("has %s in dimension %d, and %s has %s",
+                                 one ? "one block" : "several blocks", d, other.name,
+                                 one ? "several" : "one");
+        }
+        return HEWN_STATUS_OK;
+    }
+
+    // The mode of DYNAMIC_QUANTIZE says whether there is a zero point.
+    hewn_status check_mode() {
+        if (!kHasDynamicQuantize || info_.type != HEWN_OPERATOR_DYNAMIC_QUANTIZE)
+            return HEWN_STATUS_OK;
+        enum { kOutput = 1, kZeroPoint = 3 };
+        const hewn_quantization_mode mode = problem_.attributes.dynamic_quantize_mode;
+        const bool is_asymmetric = mode == HEWN_QUANTIZATION_MODE_ASYMMETRIC;
+        if (mode != HEWN_QUANTIZATION_MODE_SYMMETRIC && (1u << at(kOutput).type & kSmallFloats))
+            return failed(kOutput)("is %s; floats take the mode SYMMETRIC only",
+                                   type_name(at(kOutput).type));
+        if (is_asymmetric && !at(kZeroPoint).present)
+            return failed(kZeroPoint)("is missing; the mode ASYMMETRIC has a zero point");
+        if (!is_asymmetric && at(kZeroPoint).present)
+            return failed(kZeroPoint)("is given; only the mode ASYMMETRIC has a zero point");
+        if (problem_.attributes.dynamic_quantize_min_scale < 0)
+            return fail(error_, HEWN_STATUS_INVALID_ARGUMENT,
+                        "%s: min_scale is negative, expected 0 or more", info_.dml_name);
         return HEWN_STATUS_OK;
     }
 

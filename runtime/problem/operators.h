@@ -72,7 +72,8 @@ struct TensorRule {
     // tensor.
     bool one_element;
     // Its sizes may also divide those of the first tensor. It may then have blocks at every level,
-    // but only whole ones.
+    // but only whole ones. An output with this rule has one element for each block, which may be
+    // short.
     bool blocks;
     // If it is absent, it is not 0 but, for an unsigned type, the middle of the type's range.
     bool middle;
@@ -128,6 +129,10 @@ constexpr bool is_built(std::string_view operator_name) {
     }
     return false;
 }
+
+// Whether this build has DYNAMIC_QUANTIZE. If not, compilers drop code that only this operator
+// needs, and a program does not link it.
+constexpr bool kHasDynamicQuantize = is_built("dynamic_quantize");
 
 // ---- Problems ----
 

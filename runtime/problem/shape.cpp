@@ -302,21 +302,20 @@ void merge(const Sorted &sorted, Space &space) {
     if (space.rank == 0) space.dims[space.rank++] = {1, {1, 1, 1, 1}};
 }
 
-// Returns the dimension whose last block is short for some operands; -1 if there is none.
-int short_dimension(const Tensor *const *operands, int count) {
-    const Tensor &output = *operands[count - 1];
-    for (int d = 0; d < output.rank; d++) {
-        if (output.sizes[d] % block_size(operands, count, d) != 0) return d;
-    }
-    return -1;
-}
-
 }  // namespace
 
 __attribute__((cold)) int split_blocks(const Tensor *const *operands, int count,
                                        Part (&parts)[kMaxParts]) {
     const Tensor &output = *operands[count - 1];
-    const int divided = short_dimension(operands, count), part_count = divided < 0 ? 1 : 2;
+    // The elements of the short block of each dimension, and that dimension's bit in the numbers of
+    // parts.
+    int64_t rest[kMaxRank];
+    int bit[kMaxRank], part_count = 1;
+    for (int d = 0; d < output.rank; d++) {
+        rest[d] = output.sizes[d] % block_size(operands, count, d);
+        bit[d] = rest[d] > 0 ? part_count : 0;
+        part_count += bit[d];
+    }
     for (int p = 0; p < part_count; p++) {
         Part &part = parts[p] = {};
         Sorted sorted = {count - 1, 0, {}};
@@ -326,12 +325,9 @@ __attribute__((cold)) int split_blocks(const Tensor *const *operands, int count,
             part.space.conversion[o] = operands[o]->conversion;
         }
         for (int d = output.rank - 1; d >= 0; d--) {
-            const int64_t size = output.sizes[d],
-                          rest = d == divided ? size % block_size(operands, count, d) : 0;
-            if (p == 0) add_dimension(operands, count, d, 0, size - rest, sorted, part);
-            else
-                add_dimension(operands, count, d, d == divided ? size - rest : 0,
-                              d == divided ? rest : size, sorted, part);
+            const int64_t whole = output.sizes[d] - rest[d];
+            if (p & bit[d]) add_dimension(operands, count, d, whole, rest[d], sorted, part);
+            else add_dimension(operands, count, d, 0, whole, sorted, part);
         }
         merge(sorted, part.space);
     }
@@ -347,6 +343,16 @@ int64_t element_count(const Space &space) {
 __attribute__((cold)) int64_t stored(const Tensor &tensor, int d) {
     const int64_t block = tensor.block_sizes[d];
     return tensor.strides[d] == 0 ? 1 : (tensor.sizes[d] + block - 1) / block;
+}
+
+__attribute__((cold)) Tensor each_stored(const Tensor &tensor) {
+    Tensor each = tensor;
+    for (int d = 0; d < each.rank; d++) {
+        each.sizes[d] = stored(tensor, d);
+        each.block_sizes[d] = 1;
+    }
+    each.blocked = false;
+    return each;
 }
 
 __attribute__((cold)) void pack_strides(Tensor &tensor) {
@@ -370,8 +376,7 @@ __attribute__((cold)) void pack_strides(Tensor &tensor) {
 }
 
 __attribute__((cold)) Space range_space(const Tensor &input) {
-    Tensor each = input;
-    for (int d = 0; d < each.rank; d++) each.sizes[d] = stored(each, d);
+    const Tensor each = each_stored(input);
     Tensor bytes = lying_as(each, HEWN_DATA_TYPE_UINT8);
     pack_strides(bytes);
     const Tensor *const operands[] = {&each, &bytes};

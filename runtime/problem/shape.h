@@ -78,6 +78,8 @@ Tensor repeated(const Tensor &over, hewn_data_type type);
 // Returns how many elements the tensor has in memory along dimension d: one for each block, and one
 // if the stride is 0.
 int64_t stored(const Tensor &tensor, int d);
+// Returns a tensor of the elements that a tensor has in memory, each of them once, without blocks.
+Tensor each_stored(const Tensor &tensor);
 // Makes the tensor contiguous: its elements follow one another in their present order.
 void pack_strides(Tensor &tensor);
 
@@ -120,21 +122,22 @@ struct Space {
     Dimension dims[kMaxDimensions];
 };
 
-// A part of a computation that is one iteration space: all whole blocks, or the short blocks at the
-// end of a dimension.
+// A part of a computation that is one iteration space: all whole blocks, or the blocks that are
+// short in the same dimensions.
 struct Part {
     Space space;
     // The distance from each operand's first element to the part's first, in elements.
     int64_t first[kMaxOperands];
 };
-constexpr int kMaxParts = 2;
+// The most dimensions that may have a short last block, and the parts that they make.
+constexpr int kMaxShortDimensions = 3, kMaxParts = 1 << kMaxShortDimensions;
 
 // Returns the number of elements in the space.
 int64_t element_count(const Space &space);
 
 // Divides a computation into parts and returns how many there are. The last operand is the output.
 // The operands are not empty and have equal sizes. In each dimension, block sizes above 1 are
-// equal. At most one dimension has a short last block.
+// equal. At most kMaxShortDimensions dimensions have a short last block.
 int split_blocks(const Tensor *const *operands, int count, Part (&parts)[kMaxParts]);
 
 // Returns the space for the search of a tensor's range. It goes through the elements in the order

@@ -36,8 +36,9 @@ def tensor_row(tensor, tensors):
     like = f"{tensors[tensor['like']]['name']}'s" if tensor["like"] >= 0 else ""
     integers = f", {tensor['integers']} for integers" if tensor["integers"] else ""
     mixed = "; hewn: " + " ".join(["f32", "f16", "bf16", *tensor["others"]]) if tensor["mixed"] else ""
+    chosen = tensor["role"] == "output" and tensor["blocks"]
     return [name, tensor["role"].replace("_", " "), like + integers + mixed,
-            "one" if tensor["one_element"] else ""]
+            "one" if tensor["one_element"] else "one a block" if chosen else ""]
 
 
 def attribute_row(attribute):

@@ -8,6 +8,7 @@
 
 #include "../../reference/contents.h"
 #include "../../reference/dynamic.h"
+#include "../../reference/dynamic_blocks.h"
 #include "../../reference/problems.h"
 #include "../../reference/variants.h"
 #include "../support/check.h"
@@ -218,6 +219,48 @@ TEST(GuardPages, DynamicQuantization) {
                     << ", length " << length;
                 ASSERT_EQ(status, HEWN_STATUS_OK);
                 for (size_t i = 0; i < 3; i++)
+                    std::memcpy(problem.outputs()[i]->data(), outputs[i].buffer,
+                                problem.outputs()[i]->bytes());
+                ASSERT_EQ(problem.difference(expected), "") << variant << ", length " << length;
+            }
+        }
+    }
+}
+
+// The form `rows` of DYNAMIC_QUANTIZE, and the blocks that it finds the ranges of.
+TEST(GuardPages, DynamicBlocks) {
+    const GuardedPages pages[4] = {GuardedPages(65536), GuardedPages(65536), GuardedPages(65536),
+                                   GuardedPages(65536)};
+    Random random("GuardPages.DynamicBlocks");
+    for (const Variant &variant : runnable_dynamic_variants("dynamic_quantize")) {
+        for (int64_t length = 1; length <= 300; length++) {
+            const int64_t rows = random.integer(1, 12), block = random.one_in(2) ? length : 16;
+            DynamicBlocks problem =
+                contiguous_blocks(variant.types(), {rows, length}, {1, block}, random);
+            const auto expected = expected_output(problem);
+            const hewn_compile_options options = compile_options(variant.name.c_str(), 1);
+            OperatorPtr op;
+            ASSERT_EQ(compile(problem.description(), &options, op).status, HEWN_STATUS_OK);
+            for (const bool begins : {true, false}) {
+                const auto place = [&](size_t i, const hewn_buffer_binding &given) {
+                    hewn_buffer_binding placed = given;
+                    if (!given.buffer) return placed;
+                    uint8_t *const memory =
+                        begins ? pages[i].first(given.size) : pages[i].last(given.size);
+                    std::memcpy(memory, given.buffer, given.size);
+                    placed.buffer = memory;
+                    return placed;
+                };
+                const hewn_buffer_binding input = place(3, problem.input.binding());
+                std::vector<hewn_buffer_binding> outputs = problem.bindings();
+                for (size_t i = 0; i < 3; i++) outputs[i] = place(i, outputs[i]);
+                hewn_status status = -1;
+                ASSERT_FALSE(faults([&] {
+                    status = hewn_execute(op.get(), &input, 1, outputs.data(), 3, nullptr, nullptr);
+                })) << variant
+                    << ", length " << length;
+                ASSERT_EQ(status, HEWN_STATUS_OK);
+                for (size_t i = 0; i < problem.outputs().size(); i++)
                     std::memcpy(problem.outputs()[i]->data(), outputs[i].buffer,
                                 problem.outputs()[i]->bytes());
                 ASSERT_EQ(problem.difference(expected), "") << variant << ", length " << length;

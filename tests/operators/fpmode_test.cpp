@@ -14,6 +14,7 @@
 
 #include "../../reference/contents.h"
 #include "../../reference/dynamic.h"
+#include "../../reference/dynamic_blocks.h"
 #include "../../reference/problems.h"
 #include "../../reference/variants.h"
 #include "../support/check.h"
@@ -485,6 +486,39 @@ TEST(FpMode, OfTheCallerThatStartsThePool) {
             }));
             ASSERT_EQ(status, HEWN_STATUS_OK);
             ASSERT_TRUE(output_equals(problem, expected, problem.output.memory));
+        }
+    }
+}
+
+// The same of DYNAMIC_QUANTIZE, with blocks that one pass computes at once and with columns.
+TEST(FpMode, DynamicBlocks) {
+    Random random("FpMode.DynamicBlocks");
+    for (const Variant &variant : runnable_dynamic_variants("dynamic_quantize")) {
+        for (const std::vector<int64_t> &blocks :
+             {std::vector<int64_t>{1, 300}, {1, 32}, {40, 1}}) {
+            for (const float unit : {1.0f, 0x1p-130f}) {
+                DynamicBlocks problem =
+                    contiguous_blocks(variant.types(), {40, 300}, blocks, random);
+                fill(problem.input, [&](int64_t i) {
+                    set_float(problem.input, i, (random.unit() - 0.4f) * unit);
+                });
+                const auto expected = expected_output(problem), before = problem.images();
+                const hewn_compile_options options = compile_options(variant.name.c_str(), 1);
+                OperatorPtr op;
+                ASSERT_EQ(compile(problem.description(), &options, op).status, HEWN_STATUS_OK);
+                const hewn_buffer_binding input = problem.input.binding();
+                const std::vector<hewn_buffer_binding> outputs = problem.bindings();
+                for (const Mode &mode : MODES) {
+                    hewn_status executed = -1;
+                    EXPECT_TRUE(keeps_mode(mode.bits, [&] {
+                        executed =
+                            hewn_execute(op.get(), &input, 1, outputs.data(), 3, nullptr, nullptr);
+                    })) << mode.name;
+                    ASSERT_EQ(executed, HEWN_STATUS_OK);
+                    EXPECT_EQ(problem.difference(expected), "") << variant << ", " << mode.name;
+                    problem.restore(before);
+                }
+            }
         }
     }
 }

@@ -22,6 +22,10 @@ endif()
 
 include(${CMAKE_CURRENT_LIST_DIR}/exhaustive.cmake)
 
+# References of operators that have no kernels yet. The program uses nothing of the library.
+hewn_test_program(hewn_block_reference_tests hewn_reference operators/block_reference_test.cpp)
+hewn_add_test(block_reference main quick COMMAND hewn_block_reference_tests --gtest_brief=1)
+
 if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
     hewn_test_program(hewn_failing_kernel_tests hewn::hewn_static
         operators/failing_kernel_test.cpp)

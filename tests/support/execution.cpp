@@ -269,12 +269,15 @@ Outcome execute(const hewn_operator *op, bool binds, const std::vector<Tensor *>
                 hewn_device *device, uint32_t constants) {
     std::vector<Tensor *> all = outputs;
     all.insert(all.end(), inputs.begin(), inputs.end());
+    all.erase(std::remove(all.begin(), all.end(), nullptr), all.end());
     std::optional<DeviceCopies> copies;
     if (device) copies.emplace(device, all);
     const auto bindings = [&](const std::vector<Tensor *> &tensors) {
         std::vector<hewn_buffer_binding> result;
         for (Tensor *tensor : tensors)
-            result.push_back(copies ? copies->binding(tensor) : tensor->binding());
+            result.push_back(!tensor  ? NOT_BOUND
+                             : copies ? copies->binding(tensor)
+                                      : tensor->binding());
         return result;
     };
     std::vector<hewn_buffer_binding> bound = bindings(inputs);

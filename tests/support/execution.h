@@ -101,7 +101,8 @@ size_t way_of(const Problem &problem);
 Outcome execute(const hewn_operator *op, Problem &problem,
                 const hewn_execute_options *options = nullptr, hewn_device *device = nullptr,
                 uint32_t constants = 0);
-// Executes tensors in the operator's order, by hewn_bind and hewn_run if `binds`.
+// Executes tensors in the operator's order, by hewn_bind and hewn_run if `binds`. Null: a tensor
+// that is absent.
 Outcome execute(const hewn_operator *op, bool binds, const std::vector<Tensor *> &inputs,
                 const std::vector<Tensor *> &outputs, const hewn_execute_options *options = nullptr,
                 hewn_device *device = nullptr, uint32_t constants = 0);

@@ -39,9 +39,9 @@ std::vector<std::string> runnable_variants(const std::string &operator_name,
     return names;
 }
 
-std::vector<Variant> runnable_dynamic_variants() {
+std::vector<Variant> runnable_dynamic_variants(const std::string &operator_name) {
     std::vector<Variant> variants;
-    for (const Variant &variant : variants_of("dynamic_quantize_linear")) {
+    for (const Variant &variant : variants_of(operator_name)) {
         const auto info = find_variant(variant.name);
         if (variant.device() == HEWN_DEVICE_CPU && info && info->supported)
             variants.push_back(variant);

@@ -23,9 +23,10 @@ std::vector<hewn_target_info> targets();
 std::vector<std::string> runnable_variants(const std::string &operator_name,
                                            const std::string &signature);
 
-// The variants of DYNAMIC_QUANTIZE_LINEAR that this machine's CPU can run. The operator is not
-// element-wise, and no other list here has its variants.
-std::vector<Variant> runnable_dynamic_variants();
+// The variants of an operator that chooses scales that this machine's CPU can run. These operators
+// are not element-wise, and no other list here has their variants.
+std::vector<Variant> runnable_dynamic_variants(
+    const std::string &operator_name = "dynamic_quantize_linear");
 
 // The signatures of an operator for which runnable_variants() has a name, in the order of
 // variants.inc.

@@ -20,6 +20,7 @@
 
 #include "../../reference/contents.h"
 #include "../../reference/dynamic.h"
+#include "../../reference/dynamic_blocks.h"
 #include "../../reference/problems.h"
 #include "../../reference/variants.h"
 #include "../support/check.h"
@@ -334,6 +335,38 @@ TEST(Allocation, DynamicQuantization) {
                 if (!serial) continue;
                 const size_t thread_alone = stack_of([] {}), bytes = stack_of(run);
                 EXPECT_LE(bytes, thread_alone + 92 * 1024) << variant;
+            }
+        }
+    }
+}
+
+// DYNAMIC_QUANTIZE at once (rows), in two passes (columns), and with one block.
+TEST(Allocation, DynamicBlocks) {
+    Random random("Allocation.DynamicBlocks");
+    for (const Variant &variant : runnable_dynamic_variants("dynamic_quantize")) {
+        for (const std::vector<int64_t> &blocks :
+             {std::vector<int64_t>{1, 900}, {1, 32}, {600, 1}, {600, 900}}) {
+            DynamicBlocks problem = contiguous_blocks(variant.types(), {600, 900}, blocks, random);
+            const auto expected = expected_output(problem);
+            for (const bool serial : {true, false}) {
+                hewn_compile_options options =
+                    compile_options(variant.name.c_str(), serial ? 1 : 0);
+                if (!serial) options.parallel_for = in_reverse;
+                OperatorPtr op;
+                ASSERT_EQ(compile(problem.description(), &options, op).status, HEWN_STATUS_OK);
+                const hewn_buffer_binding input = problem.input.binding();
+                const std::vector<hewn_buffer_binding> outputs = problem.bindings();
+                hewn_status status = -1;
+                const auto run = [&] {
+                    status = hewn_execute(op.get(), &input, 1, outputs.data(), 3, nullptr, nullptr);
+                };
+                const Counts counts = counts_of(run);
+                ASSERT_EQ(status, HEWN_STATUS_OK);
+                EXPECT_EQ(counts.allocations + counts.locks + counts.pool_calls, 0) << variant;
+                EXPECT_EQ(problem.difference(expected), "") << variant;
+                if (!serial) continue;
+                const size_t thread_alone = stack_of([] {}), bytes = stack_of(run);
+                EXPECT_LE(bytes, thread_alone + 125 * 1024) << variant;
             }
         }
     }

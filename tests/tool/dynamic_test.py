@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of `hewn dynamic`, which writes several outputs."""
+"""Tests of `hewn dynamic` and `hewn dynamic-quantize`, which write several outputs."""
 
 import itertools
 import os
@@ -99,6 +99,60 @@ class DynamicTest(CliTest):
                                     resource.RLIMIT_FSIZE, limit))
         self.assertEqual(result.returncode, 2, result.stderr)
         self.assertEqual(os.listdir(self.folder.name), ["x.npy"])
+
+
+class DynamicQuantizeTest(CliTest):
+    def run_on(self, x, *options):
+        """The three outputs; the last one is None without --zero-point."""
+        outputs = {"-o": "y.npy", "--scale": "s.npy"}
+        if "symmetric" not in options and "full" not in options:
+            outputs["--zero-point"] = "z.npy"
+        named = [word for option, file in outputs.items() for word in (option, self.path(file))]
+        self.succeed("dynamic-quantize", self.save("x.npy", x), *options, *named)
+        return [np.load(self.path(file)) for file in outputs.values()]
+
+    def test_rows_columns_and_blocks(self):
+        x = (self.rng.standard_normal((6, 70)) * 3 + 1).astype(F32)
+        for options, shape, blocks in [
+                (["--axis", "1"], (6, 1), 70), (["--axis", "-1", "--block-size", "32"], (6, 3), 32)]:
+            y, scale, zero = self.run_on(x, *options)
+            self.assertEqual((y.dtype, y.shape, scale.shape, zero.shape), (np.uint8, x.shape, shape, shape))
+            for row in range(6):
+                for b in range(shape[1]):
+                    part = x[row, b * blocks:(b + 1) * blocks]
+                    low, high = min(F32(0), part.min()), max(F32(0), part.max())
+                    due = (high - low) / F32(255)
+                    self.assert_same(scale[row, b], due)
+                    z = int(np.rint(np.clip(-(low / due), 0, 255)))
+                    self.assertEqual(zero[row, b], z)
+                    self.assert_same(y[row, b * blocks:(b + 1) * blocks],
+                                     quantize(part, due, z, np.uint8))
+        y, scale, zero = self.run_on(x, "--axis", "0")
+        self.assertEqual((scale.shape, zero.shape), ((1, 70), (1, 70)))
+
+    def test_modes_and_types(self):
+        x = self.rng.standard_normal((4, 32)).astype(F32)
+        y, scale = self.run_on(x, "--axis", "1", "--mode", "symmetric", "--type", "i8")
+        due = np.abs(x).max(axis=1, keepdims=True) / F32(127)
+        self.assert_same(scale, due)
+        self.assert_same(y, np.rint(x / due).astype(np.int8))
+        y, scale = self.run_on(x, "--mode", "full", "--type", "i4")
+        self.assertEqual((y.dtype, y.min(), scale.shape), (np.int8, -8, (1, 1)))
+        y, scale = self.run_on(x, "--axis", "1", "--mode", "symmetric", "--type", "f8e4m3fn", "--scale-type", "f16")
+        self.assert_same(scale, (np.abs(x).max(axis=1, keepdims=True) / F32(448)).astype(np.float16))
+        y, scale = self.run_on(np.zeros((2, 3), F32), "--mode", "symmetric", "--min_scale", "0.25")
+        self.assert_same(scale, np.full((1, 1), 0.25, F32))
+
+    def test_refused(self):
+        x = self.save("x.npy", np.zeros((2, 3), F32))
+        self.refuse("dynamic-quantize", x, "--type", "f8e4m3fn",
+                    says="floats take the mode SYMMETRIC only", code=1)
+        self.refuse("dynamic-quantize", x, "--mode", "full", "--zero-point", self.path("z.npy"),
+                    says="OutputZeroPointTensor is written with --mode asymmetric only")
+        self.refuse("dynamic-quantize", x, "--mode", "full", "--min_scale", "1",
+                    says="min_scale is not 0, but mode FULL does not have it", code=1)
+        self.refuse("dynamic-quantize", x, "--block-size", "2", says="--block-size requires --axis")
+        self.refuse("dynamic-quantize", x, "--axis", "2", says="axis")
 
 
 if __name__ == "__main__":

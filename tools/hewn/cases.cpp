@@ -144,6 +144,7 @@ void check_attributes(const OperatorInfo &op, const json &attrs, const Headers &
     if (has_quantization_type(op)) known.insert("quantization_type");
     for (const AttributeInfo &attribute : op.attributes) known.insert(attribute.name);
     if (op.type == HEWN_OPERATOR_QUANTIZED_LINEAR_ADD) known.insert("clamp");
+    if (chooses_blocks(op)) known.insert({"block", "scale_dtype"});
     check_fields(attrs, known, std::string("'attrs' of ") + op.directml_name);
     const json *quantization = optional_member(attrs, "quantization_type");
     const char *due = headers.count("ZeroPointTensor") ? "SCALE_ZERO_POINT" : "SCALE";
@@ -474,19 +475,71 @@ void parse_refusal(Case &result, const Headers &headers) {
     }
 }
 
-// The outputs as JSON, in the operator's order: "output", or all of "outputs" by name. A case that
-// must be refused may have only the first.
+// The outputs as JSON, in the operator's order: "output", or all of "outputs" by name. Null: the
+// operator does not write it. A case that must be refused may have only the first.
 std::vector<const json *> find_outputs(const OperatorInfo &op, const json &object) {
     const size_t first = input_count(op);
     if (first + 1 == op.tensors.size() || optional_member(object, "output"))
         return {&member(object, "output", CASE)};
     const json &tensors = member(object, "outputs", CASE);
-    if (!tensors.is_object() || tensors.size() != op.tensors.size() - first)
-        throw InputError("'outputs' is not an object of the operator's outputs");
     std::vector<const json *> outputs;
-    for (size_t i = first; i < op.tensors.size(); i++)
-        outputs.push_back(&member(tensors, op.tensors[i].name, "'outputs'"));
+    size_t found = 0;
+    for (size_t i = first; i < op.tensors.size() && tensors.is_object(); i++) {
+        const TensorInfo &tensor = op.tensors[i];
+        outputs.push_back(tensor.optional ? optional_member(tensors, tensor.name)
+                                          : &member(tensors, tensor.name, "'outputs'"));
+        found += outputs.back() != nullptr;
+    }
+    if (!tensors.is_object() || tensors.size() != found)
+        throw InputError("'outputs' is not an object of the operator's outputs");
     return outputs;
+}
+
+// A case that must be refused and says only the type of its output: with the output described.
+json with_output(const OperatorInfo &op, json object) {
+    const json *attrs = optional_member(object, "attrs"),
+               *inputs = optional_member(object, "inputs"),
+               *type = attrs ? optional_member(*attrs, "output_dtype") : nullptr,
+               *first = inputs ? optional_member(*inputs, op.tensors.front().name) : nullptr;
+    if (!optional_member(object, "expect") || optional_member(object, "output") ||
+        optional_member(object, "outputs") || !type || !first)
+        return object;
+    object["output"] = {{"dtype", *type}, {"shape", member(*first, "shape", "the input")}};
+    return object;
+}
+
+// The outputs after the first of an operator that chooses scales for the blocks in attrs.block. The
+// scale's type is attrs.scale_dtype or f32.
+std::vector<std::optional<TensorDesc>> chosen_outputs(const Case &test, const json &attrs) {
+    const OperatorInfo &op = *test.op;
+    const json *given = optional_member(attrs, "scale_dtype");
+    const std::string word = !given               ? "f32"
+                             : given->is_string() ? given->get<std::string>()
+                                                  : brief(*given);
+    const std::optional<DataType> type = type_from_name(word);
+    if (!type) throw InputError("'scale_dtype' is " + word + ", which is no data type");
+    const Sizes block = integers(member(attrs, "block", "'attrs'"), "'block'");
+    std::vector<std::optional<TensorDesc>> others;
+    for (size_t t = input_count(op) + 1; t < op.tensors.size(); t++) {
+        if (!writes(op, t, test.attributes)) others.emplace_back();
+        else
+            others.push_back(TensorDesc::in_blocks(
+                op.tensors[t].like < 0 ? *type : test.output.data_type, test.output.sizes, block));
+    }
+    return others;
+}
+
+// The same for an operator whose further outputs have one element.
+std::vector<std::optional<TensorDesc>> outputs_of_one(const Case &test) {
+    const OperatorInfo &op = *test.op;
+    std::vector<std::optional<TensorDesc>> others;
+    for (size_t t = input_count(op) + 1; t < op.tensors.size(); t++) {
+        const TensorInfo &tensor = op.tensors[t];
+        others.push_back(
+            TensorDesc{tensor.like < 0 ? types_of(tensor).front() : test.output.data_type,
+                       Sizes(test.output.sizes.size(), 1)});
+    }
+    return others;
 }
 
 Headers parse_headers(const OperatorInfo &op, const json &tensors,
@@ -506,7 +559,7 @@ Headers parse_headers(const OperatorInfo &op, const json &tensors,
             throw InputError(std::string(op.directml_name) + " has no tensor '" + key + "'");
     for (size_t i = 0; i < outputs.size(); i++) {
         const char *const name = op.tensors[input_count(op) + i].name;
-        headers.emplace(name, parse_header(*outputs[i], i == 0 ? "output" : name));
+        if (outputs[i]) headers.emplace(name, parse_header(*outputs[i], i == 0 ? "output" : name));
     }
     return headers;
 }
@@ -539,7 +592,15 @@ void check_clamp(const Case &test, const json &attrs) {
         });
 }
 
-void parse_into(Case &result, const json &object) {
+// Describes the outputs after the first.
+void set_others(Case &result, const json &object) {
+    result.others = chooses_blocks(*result.op)
+                        ? chosen_outputs(result, member(object, "attrs", CASE))
+                        : outputs_of_one(result);
+}
+
+void parse_into(Case &result, const json &given) {
+    json object = given;
     const json *beyond = optional_member(object, "beyond"),
                *formula = optional_member(object, "formula");
     if (beyond && *beyond != false) {
@@ -559,6 +620,7 @@ void parse_into(Case &result, const json &object) {
     }
 
     check_fields(object, CASE_FIELDS, CASE);
+    object = with_output(op, std::move(object));
     const json &tensors = member(object, "inputs", CASE);
     const std::vector<const json *> outputs = find_outputs(op, object);
     const Headers headers = parse_headers(op, tensors, outputs);
@@ -579,6 +641,7 @@ void parse_into(Case &result, const json &object) {
     if (expect) {
         result.refusal = refusal_called(*expect);
         parse_refusal(result, headers);
+        set_others(result, object);
         return;
     }
 
@@ -596,7 +659,7 @@ void parse_into(Case &result, const json &object) {
     for (size_t i = 1; i < outputs.size(); i++) {
         const char *const other = op.tensors[input_count(op) + i].name;
         result.others_expected.push_back(
-            parse_data(*outputs[i], headers.at(other), output.shape, other));
+            outputs[i] ? parse_data(*outputs[i], headers.at(other), output.shape, other) : Array{});
     }
     const json *const axis = find_axis(object);
     for (const TensorInfo &tensor : op.tensors) {
@@ -612,6 +675,7 @@ void parse_into(Case &result, const json &object) {
         result.inputs.emplace(tensor.name, std::move(parsed));
     }
     result.output = {result.expected.type, result.expected.sizes};
+    set_others(result, object);
     if (const json *attrs = optional_member(object, "attrs")) check_clamp(result, *attrs);
 }
 
@@ -648,6 +712,21 @@ CaseRunner::CaseRunner(const std::string &command, const ExecutionOptions &execu
     options.max_threads = execution.threads;
 }
 
+namespace {
+
+// The sizes of a contiguous tensor in memory. A tensor of one element has none.
+Sizes stored_sizes(const TensorDesc &desc) {
+    if (!desc.block_sizes) return {};
+    Sizes stored;
+    for (size_t d = 0; d < desc.sizes.size(); d++) {
+        const int64_t block = (*desc.block_sizes).at(d);
+        stored.push_back((desc.sizes[d] + block - 1) / block);
+    }
+    return stored;
+}
+
+}  // namespace
+
 // On a GPU, DYNAMIC_QUANTIZE_LINEAR of f16 uses the kernel of f32: its input is converted first.
 bool CaseRunner::has_kernel(const Case &test) const {
     std::string signature = test.signature;
@@ -668,22 +747,16 @@ std::vector<Array> CaseRunner::run(const Case &test) const {
         descs.push_back(present ? &found->second.desc : nullptr);
     }
     descs.push_back(&test.output);
-    const Sizes ones(test.output.sizes.size(), 1);
-    std::vector<TensorDesc> others;
-    for (size_t i = input_count(*test.op) + 1; i < test.op->tensors.size(); i++) {
-        const TensorInfo &tensor = test.op->tensors[i];
-        others.push_back(
-            {tensor.like < 0 ? types_of(tensor).front() : test.output.data_type, ones});
-    }
-    for (const TensorDesc &other : others) descs.push_back(&other);
+    for (const auto &other : test.others) descs.push_back(other ? &*other : nullptr);
     const Device *const on = device ? &*device : nullptr;
     CompileOptions of_case = options;
     of_case.feature_level = test.level;
     const Operator op = compile(test.op->type, descs, of_case, on, test.attributes);
     std::vector<Array> results;
     results.push_back(Array::allocate("output", test.output.data_type, test.output.sizes));
-    for (const TensorDesc &other : others)
-        results.push_back(Array::allocate("output", other.data_type, {}));
+    for (const auto &other : test.others)
+        results.push_back(other ? Array::allocate("output", other->data_type, stored_sizes(*other))
+                                : Array{});
     if (!test.refusal) execute(op, on, arrays, results);
     return results;
 }

@@ -43,7 +43,9 @@ struct Case {
     std::optional<hewn_status> refusal;
     TensorDesc output;
     Array expected;
-    // The expected values of the outputs after the first. Each has one element.
+    // The outputs after the first, and their expected values. Nothing, and an empty array: the
+    // operator does not write this one.
+    std::vector<std::optional<TensorDesc>> others;
     std::vector<Array> others_expected;
     // The tolerance with which the source of the case compares.
     Tolerance tolerance;

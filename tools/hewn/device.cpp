@@ -64,11 +64,13 @@ void execute(const Operator &op, const Device *device, const std::vector<const A
     std::vector<Binding> results;
     for (const Array &output : outputs)
         results.push_back(
-            device ? Binding(copies.emplace_back(*device, output.bytes).get(), output.bytes)
-                   : output.binding());
+            !output.data ? Binding(nullptr, 0)  // the operator does not write it
+            : device     ? Binding(copies.emplace_back(*device, output.bytes).get(), output.bytes)
+                         : output.binding());
     op.execute(bindings.data(), bindings.size(), results.data(), results.size());
-    for (size_t i = 0; device && i < outputs.size(); i++)
-        copies[first + i].read(outputs[i].data.get(), outputs[i].bytes);
+    size_t copy = first;
+    for (Array &output : outputs)
+        if (device && output.data) copies[copy++].read(output.data.get(), output.bytes);
 }
 
 }  // namespace hewn::cli

@@ -277,18 +277,30 @@ void add_input_type(CLI::App &command, const OperatorInfo &op, OperatorOptions &
         ->type_name("TYPE");
 }
 
-void add_axis(CLI::App &command, OperatorOptions &options) {
-    CLI::Option *axis = command
-                            .add_option("--axis", options.axis,
-                                        "the input's axis of a 1-D scale or zero point and of "
-                                        "blocks; negative: from the last")
-                            ->type_name("N");
+void add_axis(CLI::App &command, const OperatorInfo &op, OperatorOptions &options) {
+    const char *const about = chooses_blocks(op)
+                                  ? "the axis whose elements share a scale; absent: all share one"
+                                  : "the input's axis of a 1-D scale or zero point and of "
+                                    "blocks; negative: from the last";
+    CLI::Option *axis = command.add_option("--axis", options.axis, about)->type_name("N");
     command
         .add_option("--block-size", options.block_size,
                     "elements along --axis that share a scale and a zero point")
         ->needs(axis)
         ->check(whole_number(1))
         ->type_name("B");
+}
+
+// The option --scale-type, for operators that choose scales of several types.
+void add_scale_type(CLI::App &command, const OperatorInfo &op, OperatorOptions &options) {
+    Words words;
+    for (const DataType type : types_of(op.tensors[input_count(op) + 1]))
+        words.emplace_back(type_name(type));
+    take_only(
+        command.add_option("--scale-type", options.scale_type,
+                           "type of the scales: " + joined(words) + "; default: " + words.front()),
+        words)
+        ->type_name("TYPE");
 }
 
 void add_attributes(CLI::App &command, const OperatorInfo &op, OperatorOptions &options) {
@@ -328,7 +340,8 @@ void add_operator_command(CLI::App &app, const OperatorInfo &op) {
                         std::string(tensor.name) + ": also written to that file")
             ->type_name("FILE.npy");
     }
-    if (has_axis(op)) add_axis(command, *options);
+    if (has_axis(op) || chooses_blocks(op)) add_axis(command, op, *options);
+    if (chooses_blocks(op)) add_scale_type(command, op, *options);
     add_type(command, op, *options);
     add_bits(command, op, *options);
     add_input_type(command, op, *options);

@@ -5,7 +5,9 @@
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
+#include <type_traits>
 
+#include "../../reference/types.h"
 #include "array.h"
 #include "device.h"
 #include "files.h"
@@ -64,7 +66,7 @@ Attributes numbers_of(const OperatorInfo &op, const std::vector<std::string> &wo
             if (!words[i].empty())
                 numbers.back() =
                     array_from_number(words[i], DataType::FLOAT32, option).as<int32_t>()[0];
-            else if (has(numbers[choice], attribute))
+            else if (has(numbers[choice], attribute) && !is_optional(attribute))
                 throw InputError(option + ": is missing; --" + op.attributes[choice].name + " " +
                                  words[choice] + " needs it");
             continue;
@@ -105,12 +107,32 @@ public:
           block_sizes_(sizes.size(), 1),
           stored_(sizes) {
         if (!options.block_size) return;
-        const int64_t block = *options.block_size;
+        set_block(*options.block_size);
+    }
+
+    // The blocks of an operator that chooses scales: of --block-size elements along --axis, of all
+    // elements along it, or of all elements.
+    static Sizes chosen_blocks(const Operand &input, const Sizes &sizes,
+                               const OperatorOptions &options) {
+        if (!options.axis) {
+            Sizes all = sizes;
+            for (int64_t &size : all) size = std::max<int64_t>(size, 1);
+            return all;
+        }
+        Layout layout(input, sizes, options);
+        const size_t axis = layout.axis_.value();
+        if (!options.block_size) layout.set_block(std::max<int64_t>(sizes.at(axis), 1));
+        return layout.block_sizes_;
+    }
+
+private:
+    void set_block(int64_t block) {
         block_sizes_.at(axis_.value()) = block;
         int64_t &size = stored_.at(*axis_);
         size = size / block + (size % block != 0);
     }
 
+public:
     // The description of a scale or zero point. It lies along --axis if that is given and the array
     // is 1-D with more than one element; otherwise it is broadcast by NumPy's rule.
     TensorDesc parameter(const Array &array, const char *tensor) const {
@@ -150,9 +172,15 @@ TensorDesc place_scalar(const Array &array, size_t rank, const char *tensor) {
 // The number in an array of one element, with as many digits as reading it back needs.
 std::string number(const Array &array) {
     char text[32];
-    const double value = array.type == DataType::FLOAT32 ? double(*array.as<float>())
-                         : array.type == DataType::INT8  ? double(*array.as<int8_t>())
-                                                         : double(*array.as<uint8_t>());
+    const Array whole = array.to_file_type();
+    double value = 0;
+    hewn_test::with_any_type(hewn_data_type(whole.type), [&](auto tag) {
+        using T = decltype(tag);
+        const T element = hewn_test::element<T>(whole.data.get(), 0);
+        if constexpr (std::is_arithmetic_v<T>) value = double(element);
+        else if constexpr (std::is_convertible_v<T, int>) value = int(element);
+        else value = double(reference::to_f32(element));
+    });
     std::snprintf(text, sizeof text, "%.9g", value);
     return text;
 }
@@ -179,10 +207,17 @@ public:
                 sizes = broadcast_sizes(*first.array, first.tensor->name, *other.array,
                                         other.tensor->name);
         }
+        attributes_ = numbers_of(op_, options_.attributes);
         check_output_type(options_.output,
                           is_float(output_type_) ? output_type_ : file_type(output_type_), sizes);
         for_each_other_output([&](const TensorInfo &tensor, const std::string &file) {
-            if (!file.empty()) check_output_type(file, due(tensor), {});
+            if (file.empty()) return;
+            const DataType type = due(tensor);
+            check_output_type(file, is_float(type) ? type : file_type(type), stored_sizes(sizes));
+            if (!is_written(tensor))
+                throw InputError(argument_of(tensor) + " " + file + ": " + tensor.name +
+                                 " is written with --" + op_.attributes[0].name + " " +
+                                 words_of(op_.attributes[0]).front() + " only");
         });
         execute_and_save(sizes, describe(sizes));
     }
@@ -192,6 +227,20 @@ private:
     const OperatorOptions &options_;
     std::vector<Operand> operands_;  // the inputs
     DataType output_type_ = DataType::FLOAT32;
+    Attributes attributes_;
+
+    bool is_written(const TensorInfo &output) const {
+        return writes(op_, size_t(&output - op_.tensors.data()), attributes_);
+    }
+    // The sizes of the outputs after the first.
+    Sizes stored_sizes(const Sizes &sizes) const {
+        if (!chooses_blocks(op_)) return {};
+        const Sizes blocks = Layout::chosen_blocks(operands_.front(), sizes, options_);
+        Sizes stored;
+        for (size_t d = 0; d < sizes.size(); d++)
+            stored.push_back((sizes[d] + blocks[d] - 1) / blocks[d]);
+        return stored;
+    }
 
     void check_output_paths() const {
         check_output_path(options_.output);
@@ -295,6 +344,8 @@ private:
         }
         if (&tensor == typed_by_option(op_) && !options_.type.empty())
             return type_from_name(options_.type).value();
+        if (tensor.role == HEWN_TENSOR_ROLE_OUTPUT && !options_.scale_type.empty())
+            return type_from_name(options_.scale_type).value();
         return types_of(tensor).front();
     }
 
@@ -372,7 +423,7 @@ private:
         return has_type_of_input(op_) ? operands_.front().array->type : DataType::UINT8;
     }
 
-    // Visits the outputs after the first, each of which has one element, with their files.
+    // Visits the outputs after the first with their files.
     template<class Visit>
     void for_each_other_output(const Visit &visit) const {
         for (size_t i = operands_.size() + 1; i < op_.tensors.size(); i++)
@@ -394,7 +445,11 @@ private:
         }
         descs.push_back(TensorDesc{output_type_, sizes, contiguous_strides(sizes)});
         for_each_other_output([&](const TensorInfo &tensor, const std::string &) {
-            descs.push_back(TensorDesc{due(tensor), Sizes(sizes.size(), 1)});
+            if (!is_written(tensor)) descs.push_back(std::nullopt);
+            else if (chooses_blocks(op_))
+                descs.push_back(TensorDesc::in_blocks(
+                    due(tensor), sizes, Layout::chosen_blocks(operands_.front(), sizes, options_)));
+            else descs.push_back(TensorDesc{due(tensor), Sizes(sizes.size(), 1)});
         });
         return descs;
     }
@@ -404,12 +459,13 @@ private:
         for (const auto &desc : descs) tensors.push_back(desc ? &*desc : nullptr);
         try {
             const std::optional<Device> device = open_device(options_.device);
-            const Operator op =
-                compile(op_.type, tensors, compile_options(options_), device ? &*device : nullptr,
-                        numbers_of(op_, options_.attributes));
+            const Operator op = compile(op_.type, tensors, compile_options(options_),
+                                        device ? &*device : nullptr, attributes_);
             std::vector<Array> results = {Array::allocate(options_.output, output_type_, sizes)};
             for_each_other_output([&](const TensorInfo &tensor, const std::string &file) {
-                results.push_back(Array::allocate(file, due(tensor), {}));
+                results.push_back(is_written(tensor)
+                                      ? Array::allocate(file, due(tensor), stored_sizes(sizes))
+                                      : Array{});
             });
             const Array &result = results.front();
             std::vector<const Array *> inputs;
@@ -428,9 +484,11 @@ private:
                 if (!each.name.empty()) files.push_back(each.to_file_type());
             save_arrays(files);
             std::cout << options_.output << ": " << result.describe() << " by " << op.variant();
-            for (size_t i = 1; i < results.size(); i++)
+            for (size_t i = 1; i < results.size(); i++) {
+                if (!results[i].data) continue;
                 std::cout << "; " << op_.tensors[operands_.size() + i].name << " "
-                          << number(results[i]);
+                          << (results[i].count() == 1 ? number(results[i]) : results[i].describe());
+            }
             std::cout << "\n";
         } catch (const Error &error) {
             refuse(error);

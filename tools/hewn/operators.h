@@ -27,6 +27,8 @@ struct OperatorOptions : ExecutionOptions {
     std::optional<int> axis;
     // Elements along the axis that share a scale and a zero point.
     std::optional<int> block_size;
+    // The type of scales that the operator chooses. Empty: f32.
+    std::string scale_type;
     // The words of the attributes' values, in the operator's order, and parameters as numbers.
     // Empty: not given.
     std::vector<std::string> attributes;

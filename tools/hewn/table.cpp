@@ -33,6 +33,11 @@ size_t input_count(const OperatorInfo &op) {
                   op.tensors.begin());
 }
 
+bool chooses_blocks(const OperatorInfo &op) {
+    const size_t first = input_count(op);
+    return first + 1 < op.tensors.size() && !op.tensors[first + 1].one_element;
+}
+
 bool has_axis(const OperatorInfo &op) {
     return std::any_of(op.tensors.begin(), op.tensors.end(), [](const TensorInfo &tensor) {
         return is_parameter(tensor) && !tensor.one_element;

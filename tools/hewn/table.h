@@ -33,6 +33,14 @@ size_t input_count(const OperatorInfo &op);
 // The output, or the first of several outputs.
 inline const TensorInfo &output_of(const OperatorInfo &op) { return op.tensors[input_count(op)]; }
 
+// Whether the operator chooses scales for blocks of its input, and writes them as outputs.
+bool chooses_blocks(const OperatorInfo &op);
+// Whether the operator writes output number `t`, which is one of its tensors, with these
+// attributes: an optional output belongs to the default of the first one.
+inline bool writes(const OperatorInfo &op, size_t t, const Attributes &attributes) {
+    return !op.tensors[t].optional || attributes.empty() || attributes[0] == 0;
+}
+
 // Whether the scale and the zero point can have more than one element, such as one per channel or
 // per block, so that an axis and a block size have a meaning.
 bool has_axis(const OperatorInfo &op);
@@ -53,6 +61,8 @@ inline bool belongs_to_choice(const AttributeInfo &attribute) { return attribute
 inline bool has(int32_t choice, const AttributeInfo &parameter) {
     return parameter.of >> choice & 1;
 }
+// Whether 0 is a sensible default of a parameter. It is one if the choice's default has it.
+inline bool is_optional(const AttributeInfo &parameter) { return has(0, parameter); }
 // The words for a choice's values, beginning with the value 0. Those that the library refuses are
 // the last.
 std::vector<std::string> words_of(const AttributeInfo &attribute);

@@ -12,6 +12,7 @@
 
 #include "../../reference/contents.h"
 #include "../../reference/dynamic.h"
+#include "../../reference/dynamic_blocks.h"
 #include "../../reference/problems.h"
 #include "../../reference/values.h"
 #include "../../reference/variants.h"
@@ -205,7 +206,7 @@ void check_layouts(Checked &checked, const Kind &kind, Random &random) {
     run_case(checked, large, random);
 }
 
-// ---- DYNAMIC_QUANTIZE_LINEAR, which has three outputs ----
+// ---- Operators that choose scales, which have several outputs ----
 
 hewn::Operator compile_on(const Device *device, const hewn_variant_info &variant,
                           const Description &description) {
@@ -219,14 +220,16 @@ hewn::Operator compile_on(const Device *device, const hewn_variant_info &variant
     return hewn::Operator(handle);
 }
 
-void run_dynamic(Checked &checked, Dynamic &problem) {
+template<class Chosen>
+void run_dynamic(Checked &checked, Chosen &problem) {
     if (!checked.passed()) return;
-    const Images expected = expected_output(problem);
+    const auto expected = expected_output(problem);
     const hewn::Operator op = compile_on(checked.device, checked.info, problem.description());
     Copies copies(checked.device);
     const hewn_buffer_binding input = copies.binding(problem.input);
     std::vector<hewn_buffer_binding> outputs;
     for (Tensor *output : problem.outputs()) outputs.push_back(copies.binding(*output));
+    outputs.resize(3, {sizeof(hewn_buffer_binding), nullptr, 0, 0});  // an absent zero point
     hewn_error error = {sizeof error, HEWN_STATUS_OK, {}};
     if (hewn_execute(op.get(), &input, 1, outputs.data(), uint32_t(outputs.size()), nullptr,
                      &error))
@@ -236,6 +239,17 @@ void run_dynamic(Checked &checked, Dynamic &problem) {
     checked.elements += hewn_test::element_count(problem.input.sizes) + 2;
     checked.smallest = problem.difference(expected);
     checked.differing += !checked.passed();
+}
+
+// Checks one more random layout of DYNAMIC_QUANTIZE.
+void check_blocks(Checked &checked, const Kind &kind, Random &random) {
+    const hewn_data_type output = kind.types[1];
+    const auto modes = hewn_test::modes_of(output);
+    const auto mode = reference::DynamicMode(kind.choices.empty() ? 0 : kind.choices[0]);
+    if (std::find(modes.begin(), modes.end(), mode) == modes.end()) return;
+    DynamicBlocks problem =
+        random_blocks_problem(kind.types[0], output, kind.types[2], mode, random, 3000);
+    run_dynamic(checked, problem);
 }
 
 // Checks every short length, half of them with special values.
@@ -264,6 +278,7 @@ void check_random(Checked &checked, Random &random) {
     const std::vector<Kind> converted = checked.converted_kinds();
     const Kind kind =
         random.pick(converted.empty() || random.one_in(2) ? checked.kinds() : converted);
+    if (checked.op() == HEWN_OPERATOR_DYNAMIC_QUANTIZE) return check_blocks(checked, kind, random);
     if (!checked.is_elementwise()) return check_dynamic_random(checked, kind.types, random);
     Problem problem = random_problem(checked.op(), kind.types, random, 3000);
     problem.attributes = with_parameters(problem.op, kind.choices, random);
@@ -283,6 +298,10 @@ void check_all(std::vector<Checked> &all, const VerifyOptions &options) {
             for (int i = 0; i < 3 && !converted.empty(); i++)
                 kinds.push_back(random.pick(converted));
             for (const Kind &kind : kinds) {
+                if (checked.op() == HEWN_OPERATOR_DYNAMIC_QUANTIZE) {
+                    for (int i = 0; i < 40; i++) check_blocks(checked, kind, random);
+                    continue;
+                }
                 if (!checked.is_elementwise()) {
                     check_dynamic(checked, kind.types, random);
                     continue;

@@ -84,6 +84,7 @@ def compile(
     axis: int | None = None,
     block_size: int | None = None,
     dtype: DType | None = None,
+    scale_dtype: DType | None = None,
     out: Any = None,
     threads: int | None = None,
     variant: str | None = None,
@@ -95,7 +96,7 @@ def compile(
     operator: the function (hewn.quantize_linear) or its name ("quantize_linear").
     inputs: arrays like those of the later calls, which must have the same types, shapes and
         strides. Their contents matter for constants only.
-    axis, block_size, dtype, threads, variant, attributes: as of the function.
+    axis, block_size, dtype, scale_dtype, threads, variant, attributes: as of the function.
     out: an array like the `out` of later calls; by default `out` is contiguous.
     constants: whether scales and zero points that are arrays are constants, which is faster:
         they are copied now, and calls do not take them. If not, calls take them. Numbers and
@@ -113,7 +114,7 @@ def compile(
         if word not in row.attributes:
             raise Error(Status.INVALID_ARGUMENT, f"{word}: {name} has no such attribute")
     values = tuple(attributes.get(word) for word in row.attributes)
-    options = (axis, block_size, dtype, out, threads, variant, values)
+    options = (axis, block_size, dtype, scale_dtype, out, threads, variant, values)
     return Operator(
         _operators.library, row.number, inputs + missing * (None,), options, constants
     )

@@ -48,7 +48,7 @@ def add_operator(commands: Any, name: str, row: Operator) -> None:
             parser.add_argument(option(tensor), type=value, required=not optional, metavar="VALUE")
     for word in row.keywords:
         if word != "out":
-            kind = str if word in ("dtype", "variant") else int
+            kind = str if word in ("dtype", "scale_dtype", "variant") else int
             parser.add_argument(option(word), type=kind, metavar=word.upper())
     for word in row.attributes:
         number = word in row.parameters_of

@@ -13,7 +13,7 @@ class Library:
         type: int,
         inputs: tuple[Any, ...],
         options: tuple[
-            int | None, int | None, Any, Any, int | None, str | None, tuple[Any, ...]
+            int | None, int | None, Any, Any, Any, int | None, str | None, tuple[Any, ...]
         ],
         /,
     ) -> Any: ...
@@ -28,7 +28,7 @@ class Operator:
         type: int,
         inputs: tuple[Any, ...],
         options: tuple[
-            int | None, int | None, Any, Any, int | None, str | None, tuple[Any, ...]
+            int | None, int | None, Any, Any, Any, int | None, str | None, tuple[Any, ...]
         ],
         constants: bool,
         /,

@@ -101,16 +101,42 @@ def _requantize(
                             output_zero_point)  # fmt: skip
 
 
-def _dynamic_quantize_linear(x: Values, dtype: str) -> tuple[Values, Values, Values]:
-    limits, values = numpy.iinfo(dtype), x.astype(f32)
+def _dynamic_quantize(
+    x: Values, dtype: str, mode: str = "asymmetric", min_scale: float = 0
+) -> tuple[Values, ...]:
+    """With one scale for all elements."""
+    values = x.astype(f32)
     low = numpy.fmin.reduce(values, axis=None, initial=f32(0))
     high = numpy.fmax.reduce(values, axis=None, initial=f32(0))
-    scale = (high - low) / f32(limits.max - limits.min) if high != low else f32(1)
+    if is_float(dtype):
+        largest = {"float8_e4m3fn": 448, "float8_e5m2": 57344}[dtype]
+        scale = max(high, -low) / f32(largest)
+    else:
+        limits = numpy.iinfo(dtype)
+        middle = 0 if limits.min < 0 else (int(limits.max) + 1) // 2
+        extent, steps = {
+            "asymmetric": (high - low, limits.max - limits.min),
+            "symmetric": (max(high, -low), limits.max - middle),
+            "full": (high if high > -low else low, limits.min - middle),
+        }[mode]
+        scale = extent / f32(steps)
+    if min_scale > 0:
+        scale = max(scale, f32(min_scale))
+    elif low == high:
+        scale = f32(1)
+    if is_float(dtype):
+        return _rounded(values / scale, numpy.dtype(dtype), True), numpy.asarray(scale)
+    if mode != "asymmetric":
+        return _requantized(values / scale, numpy.asarray(middle, dtype)), numpy.asarray(scale)
     shifted = f32(limits.min) - low / scale
     zero_point = numpy.asarray(
         numpy.rint(numpy.clip(limits.min if numpy.isnan(shifted) else shifted,
                               limits.min, limits.max)), dtype)  # fmt: skip
     return _requantized(values / scale, zero_point), numpy.asarray(scale), zero_point
+
+
+def _dynamic_quantize_linear(x: Values, dtype: str) -> tuple[Values, ...]:
+    return _dynamic_quantize(x, dtype)
 
 
 def _larger(a: Values, b: Values) -> Values:
@@ -151,6 +177,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "dequantize_linear": _dequantize_linear,
     "quantized_linear_add": _quantized_linear_add,
     "quantized_linear_mul": _quantized_linear_mul,
+    "dynamic_quantize": _dynamic_quantize,
     "dynamic_quantize_linear": _dynamic_quantize_linear,
     "requantize": _requantize,
 }
@@ -229,9 +256,13 @@ def _types(operator: str, signature: str, of_codes: str = "") -> list[str]:
     return [dtype or "float32" for dtype in types]
 
 
-def _attributes(operator: str) -> Iterator[dict[str, Any]]:
-    """The attributes to verify with: each activation, if the operator has some, with parameters."""
+def _attributes(operator: str, dtype: str) -> Iterator[dict[str, Any]]:
+    """The attributes to verify with: each activation, if the operator has some, with parameters; each
+    mode that the type of the output, `dtype`, has."""
     row = OPERATORS[operator]
+    if "mode" in row.choices:
+        yield from ({"mode": mode} for mode in row.choices["mode"] if mode == "symmetric" or not is_float(dtype))
+        return
     values = {"alpha": 0.3, "beta": -0.7, "bias": 0.5, "threshold": 1.5, "min": -1.0, "max": 6.0}
     for activation in row.choices.get("activation", ()):
         needed = [word for word, of in row.parameters_of.items() if activation in of]
@@ -255,10 +286,17 @@ def _run(operator: str, types: list[str], variant: str, seed: int) -> Iterator[t
     # Where no zero point says the output's type.
     typed = "zero_point" not in row.roles and "dtype" in row.keywords
     dtype = [types[len(inputs)]] if typed else []
-    for attributes in _attributes(operator):
+    for attributes in _attributes(operator, types[len(inputs)]):
         keywords = {**dict(zip(["dtype"], dtype)), **attributes}
         got = getattr(_operators, operator)(*inputs, variant=variant, **keywords)
         yield _compared(got, reference(operator, inputs + dtype, **attributes))
+
+
+def _codes(operator: str, words: list[str]) -> list[str]:
+    """The types that f8 stands for in a signature of these words."""
+    if "f8" not in words:
+        return [""]
+    return ["float8_e4m3fn", "float8_e5m2"] if operator == "dynamic_quantize" else CODES
 
 
 def verify(pattern: str = "", seed: int = 1) -> list[Verified]:
@@ -283,7 +321,7 @@ def verify(pattern: str = "", seed: int = 1) -> list[Verified]:
             continue
         counts = [
             count
-            for of_codes in (CODES if "f8" in words else [""])
+            for of_codes in _codes(operator, words)
             for count in _run(operator, _types(operator, signature, of_codes), name, seed)
         ]
         results.append(Verified(name, *map(sum, zip(*counts))))

@@ -145,11 +145,23 @@ nb::object Library::with_others(Problem &problem, nb::object first, nb::handle l
     nb::list all;
     all.append(first);
     for (size_t i = row.output() + 1; i < row.count(); i++) {
-        const nb::object other = output(nb::none(), like, Shape{}, problem.tensor(i).type);
+        if (!problem.writes(i)) continue;
+        const nb::object other =
+            output(nb::none(), like, problem.other_shape(i), problem.tensor(i).type);
         problem.take_other_output(i, other);
         all.append(other);
     }
     return nb::tuple(all);
+}
+
+// Hands the outputs to the caller's arrays, where they were computed in copies.
+static void give(const Problem &problem, nb::handle result) {
+    const size_t first = problem.row().output();
+    if (first + 1 == problem.row().count()) return problem.tensor(first).give(result);
+    size_t next = 0;
+    for (size_t i = first; i < problem.row().count(); i++)
+        if (problem.writes(i))
+            problem.tensor(i).give(PyTuple_GetItem(result.ptr(), Py_ssize_t(next++)));
 }
 
 Library::Cached Library::compiled(const Problem &problem, const std::string &variant, int threads) {
@@ -174,7 +186,7 @@ nb::object Library::call(int type, nb::tuple inputs, nb::tuple options) {
         if (!problem.has_output()) problem.take_output(result);
         result = with_others(problem, std::move(result), given.inputs[0]);
         execute(*compiled(problem, as_variant(given.variant), as_threads(given.threads)), problem);
-        problem.output().give(result);
+        give(problem, result);
         return result;
     } catch (const Failure &failure) {
         raise(failure);
@@ -285,7 +297,7 @@ nb::object Operator::call(nb::args inputs, nb::handle out) const {
         Problem problem = *problem_;
         take_all(problem, inputs, out, result);
         execute(*op_, problem, constants_);
-        problem.output().give(result);
+        give(problem, result);
         return result;
     } catch (const Failure &failure) {
         library_.raise(failure);

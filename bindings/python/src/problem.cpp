@@ -15,7 +15,8 @@ std::string Row::in_python(std::string message) const {
 }
 
 Arguments::Arguments(const Row &row, nb::tuple inputs, nb::tuple options) {
-    nb::handle *keywords[] = {&axis, &block_size, &dtype, &out, &threads, &variant, &attributes};
+    nb::handle *keywords[] = {&axis, &block_size, &dtype,   &scale_dtype,
+                              &out,  &threads,    &variant, &attributes};
     if (inputs.size() != row.output() || options.size() != std::size(keywords))
         throw std::logic_error("not an operator's arguments");
     for (size_t i = 0; i < inputs.size(); i++)
@@ -34,9 +35,50 @@ Problem::Problem(const Row &row, const Arguments &given) : row_(&row) {
     set_attributes(given);
     place();
     if (output_given_) take_output(given.out);
-    for (size_t i = row.output() + 1; i < row.count(); i++) {
-        tensors_[i].type = due(i, HEWN_DATA_TYPE_UNKNOWN);
-        std::fill_n(tensors_[i].strides, shape_.rank, 1);
+    describe_other_outputs(given);
+}
+
+// ---- Outputs after the first ----
+
+int64_t Problem::chosen_block(uint32_t d) const {
+    const int64_t size = std::max<int64_t>(shape_.sizes[d], 1);
+    if (axis_ < 0) return size;
+    if (int(d) != axis_) return 1;
+    return block_ ? block_ : size;
+}
+
+Shape Problem::other_shape(size_t) const {
+    Shape shape;
+    if (!row_->chooses_blocks() || axis_ < 0) return shape;
+    shape.rank = shape_.rank;
+    for (uint32_t d = 0; d < shape_.rank; d++) {
+        const int64_t block = chosen_block(d);
+        shape.sizes[d] = shape_.sizes[d] / block + (shape_.sizes[d] % block != 0);
+    }
+    return shape;
+}
+
+// An optional output belongs to the default of the operator's first attribute.
+void Problem::describe_other_outputs(const Arguments &given) {
+    const hewn_data_type asked = type_asked(given.scale_dtype);
+    for (size_t i = row_->output() + 1; i < row_->count(); i++) {
+        const hewn_operator_tensor_info &tensor = row_->tensor(i);
+        if (tensor.optional && !attributes_.empty() && attributes_[0] != 0) continue;
+        tensors_[i].type = asked && tensor.like < 0 ? asked : due(i, HEWN_DATA_TYPE_UNKNOWN);
+        if (asked && tensor.like < 0 && !(tensor.types >> asked & 1)) {
+            std::string takes;
+            for (hewn_data_type each = 1; each < 32; each++)
+                if (tensor.types >> each & 1 && has_name(each))
+                    takes += (takes.empty() ? "" : ", ") + name_of(each);
+            refuse("scale_dtype", "is " + name_of(asked) + "; expected one of " + takes);
+        }
+        int64_t stride = 1;
+        for (uint32_t d = shape_.rank; d-- > 0;) {
+            const int64_t block = row_->chooses_blocks() ? chosen_block(d) : 1,
+                          count = (shape_.sizes[d] + block - 1) / block;
+            tensors_[i].strides[d] = row_->chooses_blocks() && count <= 1 ? 0 : stride;
+            if (row_->chooses_blocks()) stride *= std::max<int64_t>(count, 1);
+        }
     }
 }
 
@@ -267,8 +309,10 @@ void Problem::set_attributes(const Arguments &given) {
         } else if (!value.is_none()) {
             attributes_.push_back(parameter_bits(attribute.name, value));
         } else {
+            // A parameter that the choice's default has is 0 by default.
             const hewn_operator_attribute_info &of = row_->info.attributes[choice];
-            if (attribute.of >> attributes_[choice] & 1)
+            const bool is_optional = attribute.of & 1;
+            if (!is_optional && attribute.of >> attributes_[choice] & 1)
                 refuse(attribute.name, std::string("is missing; ") + of.name + " " +
                                            of.values[attributes_[choice]] + " needs it");
             attributes_.push_back(0);
@@ -357,10 +401,17 @@ hewn::Operator Problem::compile(const std::string &variant, int threads,
     std::vector<hewn::TensorDesc> descs(row_->count());
     std::vector<const hewn::TensorDesc *> tensors(row_->count());
     for (size_t i = 0; i < row_->count(); i++) {
-        if (!tensors_[i].is_present() && i < row_->output()) continue;
-        descs[i] = {hewn::DataType(tensors_[i].type), i > row_->output() ? ones : sizes,
+        const bool is_chosen = i > row_->output() && row_->chooses_blocks();
+        if (i < row_->output() ? !tensors_[i].is_present() : !writes(i)) continue;
+        descs[i] = {hewn::DataType(tensors_[i].type),
+                    i > row_->output() && !is_chosen ? ones : sizes,
                     std::vector<int64_t>(tensors_[i].strides, tensors_[i].strides + rank)};
         tensors[i] = &descs[i];
+        if (is_chosen) {
+            descs[i].block_sizes.emplace(rank, 1);
+            for (uint32_t d = 0; d < rank; d++) (*descs[i].block_sizes)[d] = chosen_block(d);
+            continue;
+        }
         if (!block_ || !row_->is_parameter(i) || tensors_[i].count() == 1) continue;
         descs[i].block_sizes.emplace(rank, 1);
         (*descs[i].block_sizes)[size_t(axis_)] = block_;
@@ -394,7 +445,7 @@ std::string Problem::key(int threads, const std::string &variant) const {
     add(shape_.rank);
     for (uint32_t d = 0; d < shape_.rank; d++) add(shape_.sizes[d]);
     add(block_);
-    if (block_) add(axis_);
+    if (block_ || row_->chooses_blocks()) add(axis_);
     for (const int32_t attribute : attributes_) add(attribute);
     for (size_t i = 0; i < row_->count(); i++) {
         const Tensor &tensor = tensors_[i];

@@ -23,8 +23,13 @@ struct Row {
 
     // The number of tensors.
     size_t count() const { return info.tensors.size(); }
-    // The index of the first output. Outputs after it have one element each.
+    // The index of the first output.
     size_t output() const { return first_output; }
+    // Whether the operator chooses scales for blocks of the first input: the outputs after the
+    // first have an element for each block. Otherwise they have one element.
+    bool chooses_blocks() const {
+        return first_output + 1 < count() && !tensor(first_output + 1).one_element;
+    }
     const hewn_operator_tensor_info &tensor(size_t i) const { return info.tensors[i]; }
     bool is_parameter(size_t i) const {
         return tensor(i).role == HEWN_TENSOR_ROLE_SCALE ||
@@ -40,7 +45,7 @@ struct Arguments {
     Arguments(const Row &row, nb::tuple inputs, nb::tuple options);
 
     nb::handle inputs[MAX_TENSORS];
-    nb::handle axis, block_size, dtype, out, threads, variant;
+    nb::handle axis, block_size, dtype, scale_dtype, out, threads, variant;
     nb::handle attributes;  // a tuple, in the operator's order
 };
 
@@ -61,6 +66,10 @@ public:
     // Whether there is an array for the first output already.
     bool has_output() const { return output_given_; }
     void take_output(nb::handle out);
+    // The shape of output i, which is not the first.
+    Shape other_shape(size_t i) const;
+    // Whether the operator writes output i.
+    bool writes(size_t i) const { return tensors_[i].type != HEWN_DATA_TYPE_UNKNOWN; }
     void take_other_output(size_t i, nb::handle array);
     // Describes the first output as contiguous, without an array.
     void describe_contiguous_output();
@@ -89,6 +98,9 @@ private:
     void resolve_types(const Arguments &given);
     void broadcast_data();
     void set_blocks(const Arguments &given);
+    void describe_other_outputs(const Arguments &given);
+    // How many elements along dimension d share a scale that the operator chooses.
+    int64_t chosen_block(uint32_t d) const;
     void set_attributes(const Arguments &given);
     void broadcast(Tensor &tensor, const Shape &to, const char *name);
     void place_parameter(size_t i, const Shape &blocks);

@@ -164,9 +164,12 @@ def calls(draw):
         with np.errstate(all="ignore"):
             return Call(hewn.add, [draw(exported(x)), draw(exported(b))], threads, x + b)
     if operator == "add1":
-        b, attributes = values(random, shape, types[0]), draw(st.sampled_from([*_attributes(operator)]))
+        b = values(random, shape, types[0])
+        attributes = draw(st.sampled_from([*_attributes(operator, types[-1])]))
         return Call(hewn.add1, [draw(exported(x)), draw(exported(b))], {**attributes, **threads},
                     reference(operator, [x, b], **attributes))  # fmt: skip
+    if operator == "dynamic_quantize":
+        return draw(dynamic_quantizations(random, x, types[row.roles.index("output")], threads))
     if operator == "dynamic_quantize_linear":
         x = draw(with_bfloat16(random, x))
         x = np.where(np.isinf(x), np.asarray(1, x.dtype), x)
@@ -180,7 +183,7 @@ def calls(draw):
         ]  # fmt: skip
         arrays = [np.asarray(np.abs(a)) if a.dtype.kind == "f" else a for a in arrays]
         inputs = [draw(exported(array)) for array in arrays]
-        attributes = draw(st.sampled_from([*_attributes(operator)]))
+        attributes = draw(st.sampled_from([*_attributes(operator, types[-1])]))
         return Call(getattr(hewn, operator), inputs, {**attributes, **threads},
                     reference(operator, arrays, **attributes))  # fmt: skip
     return draw(quantizations(operator, types, random, x, threads))
@@ -191,6 +194,19 @@ def with_bfloat16(draw, random, x):
     """Other values of bfloat16 instead of some of float32. The kernels of float32 compute them."""
     instead = x.dtype == np.float32 and draw(st.booleans())
     return values(random, x.shape, "bfloat16") if instead else x
+
+
+@st.composite
+def dynamic_quantizations(draw, random, x, dtype, threads):
+    """Calls of DYNAMIC_QUANTIZE, with a scale for the whole array. test_dynamic_quantize.py has those
+    with blocks."""
+    if x.dtype == np.float32:
+        x = values(random, x.shape, draw(st.sampled_from(FLOATS)))
+    if dtype not in ("int8", "uint8"):
+        dtype = draw(st.sampled_from(["float8_e4m3fn", "float8_e5m2"]))
+    mode = draw(st.sampled_from([*_attributes("dynamic_quantize", dtype)]))
+    return Call(hewn.dynamic_quantize, [draw(exported(x))], {"dtype": dtype, **mode, **threads},
+                reference("dynamic_quantize", [x, dtype], **mode))
 
 
 @st.composite
@@ -334,6 +350,7 @@ def test_any_calls(data):
     usual = {
         "axis": st.sampled_from([None, 0, 1, -1]), "block_size": st.sampled_from([None, 1, 2]),
         "dtype": st.sampled_from([None, "uint8", "int8", "uint4"]), "threads": st.just(1),
+        "scale_dtype": st.sampled_from([None, "float16", "bfloat16"]),
         "variant": st.none(), "out": st.none(),
     }  # fmt: skip
     usual |= {word: st.sampled_from([None, *values]) for word, values in row.choices.items()}

@@ -96,6 +96,17 @@ function randomBlocks(shape, whole) {
     });
 }
 
+// Blocks of a scale that is chosen: each index of a dimension, all of them, or some. Three dimensions
+// at most have a short last block.
+function chosenBlocks(shape) {
+    let left = 3;
+    return shape.map(size => {
+        const block = chance(30) ? 1 : chance(50) ? Math.max(size, 1) : 1 + below(Math.max(size, 1));
+        if (size % block === 0) return block;
+        return left-- > 0 ? block : 1;
+    });
+}
+
 function parameterDesc(dataType, shape, blockSizes) {
     const sizes = shape.map((size, d) => Math.ceil(size / (blockSizes?.[d] ?? 1)));
     const strides = without(contiguous(sizes), () => chance(30));
@@ -134,6 +145,8 @@ function randomAttributes(row) {
         if (!of.length) {
             chosen = values[0];
             if (chance(80)) attributes[name] = chosen = pick(values);
+        } else if (name === 'min_scale') {
+            if (of.includes(chosen) && chance(50)) attributes[name] = pick([0, 0.01, 1e-40, 2]);
         } else if (of.includes(chosen)) {
             attributes[name] = pick([0.01, 0.5, 1, -1, -0, 0, 6, Infinity, -1e-40, below(4096) / 512 - 4]);
         }
@@ -141,8 +154,22 @@ function randomAttributes(row) {
     return attributes;
 }
 
+function randomChoice(row, types, shape) {
+    const attributes = randomAttributes(row), blocks = chosenBlocks(shape);
+    if (typeOf(types.output).isFloat) attributes.mode = 'symmetric';
+    if (attributes.mode === 'full') delete attributes.min_scale;
+    const descs = {
+        input: dataDesc(types.input, shape, false), output: dataDesc(types.output, shape, true),
+        outputScale: {dataType: types.outputScale, shape, blockSizes: blocks},
+    };
+    if ((attributes.mode ?? 'asymmetric') === 'asymmetric')
+        descs.outputZeroPoint = {dataType: types.output, shape, blockSizes: blocks};
+    return {row, descs, attributes};
+}
+
 function randomProblem() {
     const row = pick(rows), types = randomTypes(row), shape = randomShape(), descs = {};
+    if (row.name === 'dynamicQuantize') return randomChoice(row, types, shape);
     const linear = /^(de)?quantizeLinear$/.test(row.name), pair = /^(de)?quantize$/.test(row.name);
     const blocks = (linear || pair) && chance(40) ? randomBlocks(shape, pair) : undefined;
     for (const {name, role, optional, oneElement} of row.tensors) {

@@ -246,6 +246,40 @@ function absent(name, type) {
     return middle ? 2 ** (type.bits - 1) : 0;
 }
 
+// Writes the scales and zero points of DYNAMIC_QUANTIZE, and returns the formula of its elements.
+function chooseBlocks({types, descs, shape, read, write}, {mode = 'asymmetric', min_scale = 0}) {
+    const {output: type, outputScale: {dataType}} = types, blocks = new Map();
+    const blockOf = index => offsetOf(descs.outputScale, index);
+    for (const index of indices(shape)) {
+        const block = blocks.get(blockOf(index)) ?? {low: 0, high: 0, index};
+        const value = read('input', index);
+        if (value < block.low) block.low = value;
+        if (value > block.high) block.high = value;
+        blocks.set(blockOf(index), block);
+    }
+    const {least, most} = type.isFloat ? {least: -SMALL[type.dataType][2], most: SMALL[type.dataType][2]} : type;
+    const middle = type.isFloat || type.signed ? 0 : (most + 1) / 2;
+    for (const block of blocks.values()) {
+        const {low, high, index} = block;
+        const extents = {asymmetric: f32(high - low), symmetric: Math.max(high, -low), full: high > -low ? high : low};
+        const steps = {asymmetric: most - least, symmetric: most - middle, full: least - middle};
+        let scale = f32(extents[mode] / steps[mode]);
+        if (min_scale > 0) scale = Math.max(scale, f32(min_scale));
+        else if (low === high) scale = 1;
+        scale = PRECISION[dataType](scale);
+        const shifted = f32(least - f32(low / scale));
+        block.scale = scale;
+        block.zeroPoint = mode !== 'asymmetric' ? middle : Number.isNaN(shifted) ? least
+            : roundToEven(Math.min(Math.max(shifted, least), most));
+        write('outputScale', index, scale);
+        if (descs.outputZeroPoint) write('outputZeroPoint', index, block.zeroPoint);
+    }
+    return ({input}, type, attributes, index) => {
+        const {scale, zeroPoint} = blocks.get(blockOf(index)), quotient = f32(input / scale);
+        return type.isFloat ? quotient : quantized(quotient, zeroPoint, type);
+    };
+}
+
 /** Computes the bytes that the outputs will have: {name: Uint8Array}. `descs` has the
  * descriptions by name. `bytes` has all tensors' bytes from before, including the outputs':
  * {name: Uint8Array}. */
@@ -283,6 +317,7 @@ export function expected(row, descs, bytes, attributes = {}) {
         write('outputZeroPoint', shape.map(() => 0), zeroPoint);
         formula = ({input}, type) => quantized(f32(input / scale), zeroPoint, type);
     }
+    if (row.name === 'dynamicQuantize') formula = chooseBlocks({types, descs, shape, read, write}, attributes);
     for (const index of indices(shape)) {
         const values = {};
         for (const name of inputs) {
@@ -290,7 +325,7 @@ export function expected(row, descs, bytes, attributes = {}) {
             values[name] = isZero ? 0
                 : descs[name] ? read(name, index) : absent(row.name, zeroType(name));
         }
-        write('output', index, formula(values, types.output, attributes), attributes.saturate);
+        write('output', index, formula(values, types.output, attributes, index), attributes.saturate);
     }
     for (const name of Object.keys(result)) clearTail(descs[name], types[name], views[name]);
     return result;
@@ -298,7 +333,7 @@ export function expected(row, descs, bytes, attributes = {}) {
 
 // In a sub-byte type, the bits after the last element become 0.
 function clearTail({shape, ...rest}, {bits}, view) {
-    if (bits >= 8 || !count(shape)) return;
+    if (bits >= 8 || !count(shape) || !view) return;
     const end = (offsetOf({shape, ...rest}, shape.map(size => size - 1)) + 1) * bits;
     writeBits(view, end, -end & 7, 0);
 }
