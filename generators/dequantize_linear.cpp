@@ -152,6 +152,40 @@ public:
     }
 };
 
+// Forms `packed4` and `packed2`: elements of so many bits, which are unpacked from the words of the
+// input.
+template<int kBits>
+class DequantizeLinearPacked : public hewn::Elementwise<DequantizeLinearPacked<kBits>>,
+                               public Types {
+public:
+    GeneratorInput<Buffer<void, 2>> input{"input"}, scale{"scale"};
+    GeneratorInput<int32_t> zero_point{"zero_point"};
+    GeneratorOutput<Buffer<void, 2>> output{"output"};
+
+    void configure() {
+        input.set_type(UInt(32));
+        scale.set_type(this->signature_type(1));
+        output.set_type(this->signature_type(1));
+    }
+
+    void generate() {
+        using hewn::x, hewn::y;
+        const bool is_signed = this->signature_type(0).is_int();
+        const Expr element = hewn::unpacked(input(x, y), kBits, is_signed), z = zero_point;
+        const auto value = [&](const Expr &difference) {
+            return scaled(hewn::opaque(cast<float>(difference)), scale(0, y), this->target);
+        };
+        this->define_unpacked(output, input, kBits, value(element - z), {z == 0, value(element)});
+    }
+
+    void schedule() {
+        this->schedule_rows(output, {&input});
+        this->schedule_constants(scale);
+    }
+};
+using DequantizeLinearPacked4 = DequantizeLinearPacked<4>;
+using DequantizeLinearPacked2 = DequantizeLinearPacked<2>;
+
 // The bits of RN(d * scale) of two magnitudes, given as bits, that are finite and not 0, by
 // integers: for devices that flush subnormals. d is the number of a small float, so it has at most
 // 4 significant bits.
@@ -214,6 +248,8 @@ using DequantizeLinearStrided = DequantizeLinearGpu<hewn::gpu::Form::Strided>;
 HALIDE_REGISTER_GENERATOR(DequantizeLinearGeneral, dequantize_linear_general)
 HALIDE_REGISTER_GENERATOR(DequantizeLinearRepeating, dequantize_linear_repeating)
 HALIDE_REGISTER_GENERATOR(DequantizeLinearBlocks, dequantize_linear_blocks)
+HALIDE_REGISTER_GENERATOR(DequantizeLinearPacked4, dequantize_linear_packed4)
+HALIDE_REGISTER_GENERATOR(DequantizeLinearPacked2, dequantize_linear_packed2)
 HALIDE_REGISTER_GENERATOR(DequantizeLinearDense, dequantize_linear_dense)
 HALIDE_REGISTER_GENERATOR(DequantizeLinearRuns, dequantize_linear_runs)
 HALIDE_REGISTER_GENERATOR(DequantizeLinearStrided, dequantize_linear_strided)

@@ -13,6 +13,7 @@
 #include "blocks.h"
 #include "lanes.h"
 #include "narrow.h"
+#include "packed.h"
 #include "packs.h"
 #include "prefetch.h"
 #include "rows.h"
@@ -113,6 +114,21 @@ protected:
         }
     }
 
+    // Defines the bytes of the output, which are elements of so many bits.
+    void define_packed(OutputRows &output, const Narrowed &row, int bits) {
+        expect_words();
+        begin(Float(32));
+        hewn::define_packed(definition_, output, row, bits);
+    }
+
+    // Defines output(x, y) for elements of so many bits, which are those of the words of `input`.
+    void define_unpacked(OutputRows &output, Rows &input, int bits, const Expr &value,
+                         const Shortcut &shortcut) {
+        expect_words();
+        begin(Float(32));
+        hewn::define_unpacked(definition_, output, input, bits, value, shortcut);
+    }
+
     // ---- Schedules: schedule_rows, then another function for each input not in `inputs` ----
 
     // Schedules the output, specialised for the layouts, which have a digit for each of `inputs`.
@@ -159,6 +175,11 @@ protected:
 private:
     Definition definition_;
     Prefetch prefetch_;
+
+    void expect_words() const {
+        if (width != 0 || tail != Tail::Masked)
+            throw CompileError("packed: rows are whole words, and at least a step\n");
+    }
 
     Cut cut() const {
         return {this->get_target(),         tail, order, unrolled != 0, vector, 0, 0,

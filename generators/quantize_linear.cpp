@@ -242,6 +242,36 @@ public:
     }
 };
 
+// Forms `packed4` and `packed2`: elements of so many bits, as `reciprocal` computes them. They are
+// packed into the bytes of the output, which has the first elements in its lowest bits.
+template<int kBits>
+class QuantizeLinearPacked : public hewn::Elementwise<QuantizeLinearPacked<kBits>>, public Types {
+public:
+    GeneratorInput<Buffer<void, 2>> input{"input"}, again{"again"}, r0{"r0"}, r1{"r1"};
+    GeneratorInput<int32_t> zero_point{"zero_point"};
+    GeneratorOutput<Buffer<void, 2>> output{"output"};
+
+    void configure() {
+        for (auto *rows : {&input, &again}) rows->set_type(this->signature_type(0));
+        for (auto *rows : {&r0, &r1}) rows->set_type(Float(32));
+        output.set_type(this->signature_type(1));
+    }
+
+    void generate() {
+        using hewn::y;
+        const Expr q = quotient(input, again, r0(0, y), r1(0, y), this->target, 0);
+        this->define_packed(output, {{}, hewn::round_to_int32(q), zero_point}, kBits);
+    }
+
+    void schedule() {
+        this->schedule_rows(output, {&input});
+        this->schedule_again(again, input);
+        for (auto *rows : {&r0, &r1}) this->schedule_constants(*rows);
+    }
+};
+using QuantizeLinearPacked4 = QuantizeLinearPacked<4>;
+using QuantizeLinearPacked2 = QuantizeLinearPacked<2>;
+
 template<hewn::gpu::Form kForm>
 class QuantizeLinearGpu : public hewn::gpu::Kernel<QuantizeLinearGpu<kForm>>, public Types {
 public:
@@ -274,6 +304,8 @@ HALIDE_REGISTER_GENERATOR(QuantizeLinearReciprocal, quantize_linear_reciprocal)
 HALIDE_REGISTER_GENERATOR(QuantizeLinearColumns, quantize_linear_columns)
 HALIDE_REGISTER_GENERATOR(QuantizeLinearRepeating, quantize_linear_repeating)
 HALIDE_REGISTER_GENERATOR(QuantizeLinearBlocks, quantize_linear_blocks)
+HALIDE_REGISTER_GENERATOR(QuantizeLinearPacked4, quantize_linear_packed4)
+HALIDE_REGISTER_GENERATOR(QuantizeLinearPacked2, quantize_linear_packed2)
 HALIDE_REGISTER_GENERATOR(QuantizeLinearDense, quantize_linear_dense)
 HALIDE_REGISTER_GENERATOR(QuantizeLinearRuns, quantize_linear_runs)
 HALIDE_REGISTER_GENERATOR(QuantizeLinearStrided, quantize_linear_strided)

@@ -297,6 +297,8 @@ class Reached(Declaration):
     activation: the activation that makes it do so.
     ordinary: the tuner checks the form only with ordinary numbers, because the operator leaves NaN,
         infinity and huge quotients to the form `divide`.
+    bits: the operator calls the form for a quantized tensor of so many bits, which has the kernels
+        of the signature. 0: the types are those of the signature.
     in_rows: the tuner's checks vary the number of rows and not their length, which the form needs."""
 
     layouts: str = "dense"
@@ -306,6 +308,7 @@ class Reached(Declaration):
     scales: Literal[""] | Scales = ""
     activation: str = ""
     ordinary: bool = False
+    bits: int = 0
     in_rows: bool = False
 
     name = "by the tuner"

@@ -157,4 +157,12 @@ CONSTRAINTS = [
     Constraint("__blocks$", "width == 0 and tail in ('masked', 'narrowed')", "Its rows are whole steps."),
     Constraint("^dequantize_.*__blocks$", "tail != 'narrowed'", "The form does not narrow int32 to 8 bits."),
     Constraint("__blocks$", "vector <= 2", "The shortest row is 128 elements, and a step is 64 times vector."),
+    Constraint(
+        "__packed[24]$", "width == 0 and tail == 'masked'", "Its rows are whole words, and at least a step."
+    ),
+    Constraint(
+        "^quantize_.*__packed4$", "vector <= 2", "The shortest row is 256 elements, and a step up to 128 times vector."
+    ),
+    Constraint("^quantize_.*__packed2$", "vector == 1", "The shortest row is 256 elements, as a step may be."),
+    Constraint("^dequantize_.*_avx2__packed2$", "vector >= 2", "A step is at least a word, of 16 elements."),
 ]

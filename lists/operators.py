@@ -26,6 +26,14 @@ def to_8_bit_integers(signature: Signature) -> bool:
     return to_8_bits(signature) and signature.output.kind != "f"
 
 
+def f32_to_8_bit_integers(signature: Signature) -> bool:
+    return from_f32(signature) and to_8_bit_integers(signature)
+
+
+def from_8_bit_integers_to_f32(signature: Signature) -> bool:
+    return from_8_bits(signature) and from_integers(signature) and signature.output.name == "f32"
+
+
 def to_8_or_16_bits(signature: Signature) -> bool:
     return signature.output.bits in (8, 16)
 
@@ -215,6 +223,23 @@ OPERATORS = [
                 since="6.3",
                 reached=Reached("per_channel_outer", least=4096, most=4096),
             ),
+            # Elements of 4 and 2 bits, which are packed in registers.
+            Form(
+                "packed4", "1",
+                only=f32_to_8_bit_integers,
+                needs="avx2",
+                since="6.3",
+                llvm_args=ASCENDING,
+                reached=Reached(least=256, ordinary=True, bits=4),
+            ),
+            Form(
+                "packed2", "1",
+                only=f32_to_8_bit_integers,
+                needs="avx2",
+                since="hewn",
+                llvm_args=ASCENDING,
+                reached=Reached(least=1024, ordinary=True, bits=2),
+            ),
             # Outputs of 32 bits are rare, so `strided` is enough for them.
             Form("dense", "100", only=to_8_or_16_bits, gpu=True),
             Form("runs", "100", only=to_8_or_16_bits, needs="cuda", gpu=True),
@@ -259,6 +284,21 @@ OPERATORS = [
                 needs="avx2",
                 since="6.3",
                 reached=Reached("per_channel_outer", least=4096, most=4096),
+            ),
+            # Elements of 4 and 2 bits, which are unpacked in registers.
+            Form(
+                "packed4", "1",
+                only=from_8_bit_integers_to_f32,
+                needs="avx2",
+                since="6.3",
+                reached=Reached(least=256, bits=4),
+            ),
+            Form(
+                "packed2", "1",
+                only=from_8_bit_integers_to_f32,
+                needs="avx2",
+                since="hewn",
+                reached=Reached(least=1024, bits=2),
             ),
             Form("dense", "100", gpu=True),
             Form("runs", "100", needs="cuda", gpu=True),

@@ -15,6 +15,10 @@ constexpr int kRepeatingLanes = 16, kRepeatingPeriod = 8;
 // row has at most kLongestBlockRow elements.
 constexpr int kLeastBlock = 16, kBlocksTogether = 8, kLongestBlockRow = 4096;
 
+// The forms `packed4` and `packed2` take rows of elements of 4 and 2 bits that fill whole words of
+// 32 bits. A row has at least kLeastPackedRow elements. It begins at any byte.
+constexpr int kLeastPackedRow = 256;
+
 // Kernels of small floats (floats of at most 8 bits) serve all formats. They get the format as a
 // word of 32 bits, which is never 0, in the place of a zero point, which small floats do not have.
 // The word has these fields, at the given bits:

@@ -29,6 +29,15 @@ int call_dequantize_blocks(BoxCall &context, halide_buffer_t *operands) {
     return rows.has_left() ? call_dequantize(context, rows.operands) : 0;
 }
 
+// Calls `packed4` or `packed2`.
+int call_dequantize_packed(BoxCall &context, halide_buffer_t *operands) {
+    const CpuCall &call = static_cast<CpuCall &>(context);
+    PackedRows rows(call, operands, kInput);
+    if (!rows.fit()) return rows.compute_bytes(context, call_dequantize);
+    halide_buffer_t *const o = rows.operands;
+    return call_kernel(*call.kernel.quick, call, &o[0], &o[1], rows.zero_point, &o[3]);
+}
+
 __attribute__((cold)) int list_modes(const Space &space, const Variant &variant, CpuKernel &kernel,
                                      CpuMode *modes) {
     const Form *const repeating = may_repeat(space) ? variant.form("repeating") : nullptr;
@@ -39,7 +48,14 @@ __attribute__((cold)) int list_modes(const Space &space, const Variant &variant,
     kernel.form = variant.form("general");
     kernel.prefetch_share = PrefetchShare::Usual;
     const uint32_t layouts = kernel.form->layouts;
+    const PackedForm packed = packed_form(space, *kernel.problem, variant, kInput);
     int count = 0;
+    if (packed.form)
+        modes[count++] = {kPacked,
+                          packed.form,
+                          call_dequantize_packed,
+                          {layouts, kParameters, false},
+                          packed.together};
     if (repeating) modes[count++] = {kRepeating, repeating, call_dequantize, reading_rows(layouts)};
     if (blocks) modes[count++] = {kBlocks, blocks, call_dequantize_blocks, {layouts, 0, false}};
     modes[count++] = {kAnyParameters, nullptr, call_dequantize, {layouts, 0, false}};
@@ -47,6 +63,7 @@ __attribute__((cold)) int list_modes(const Space &space, const Variant &variant,
 }
 
 __attribute__((cold)) bool suits(Plan &plan, int32_t, const Variant &, CpuKernel &kernel) {
+    if (kernel.mode == kPacked) return packed_rows_fit(plan, *kernel.problem, kInput);
     if (kernel.mode == kBlocks) return has_blocks(plan);
     if (kernel.mode != kRepeating) return true;
     if (!has_repeating_rows(plan)) return false;

@@ -6,6 +6,7 @@
 
 #include "../dispatch/chip.h"
 #include "../problem/lowering.h"
+#include "convert.h"
 
 namespace hewn {
 
@@ -46,6 +47,22 @@ __attribute__((cold)) int32_t choose_prefetch_distance(const Plan &plan, int32_t
     return run >= distance ? int32_t(distance) : 0;  // the loops that prefetch are for long rows
 }
 
+// The space in which `together` elements along the innermost dimension are one. All sizes and
+// strides are multiples of them.
+__attribute__((cold)) Space joined(const Space &space, int32_t together) {
+    Space joined = space;
+    joined.dims[0].size /= together;
+    for (int o = 0; o < space.operands; o++) {
+        joined.conversion[o] = nullptr;
+        if (space.dims[0].stride[o] == 0) continue;
+        const Conversion *const conversion = space.conversion[o];
+        joined.element_bytes[o] =
+            together * (conversion ? conversion->bits : 8 * space.element_bytes[o]) / 8;
+        for (int k = 1; k < space.rank; k++) joined.dims[k].stride[o] /= together;
+    }
+    return joined;
+}
+
 }  // namespace
 
 const CpuForms &forms_of(const OperatorInfo &info) { return *kForms[&info - kOperators]; }
@@ -63,9 +80,13 @@ __attribute__((cold)) int plan_kernel(const CpuForms &forms, const Space &space,
         kernel.mode = mode.number;
         kernel.quick = mode.quick;
         kernel.call = mode.call;
-        if (m == 0 || mode.traits != modes[m - 1].traits) {
+        if (m == 0 || mode.traits != modes[m - 1].traits ||
+            mode.together != modes[m - 1].together) {
             if (plans++ > 0) destroy_plan(allocator, plan);
-            if (!build_plan(space, mode.traits, knobs, chip, allocator, plan)) return 0;
+            const bool joins = converted_words::kTaken && mode.together > 1;
+            if (!build_plan(joins ? joined(space, mode.together) : space, mode.traits, knobs, chip,
+                            allocator, plan))
+                return 0;
         }
         const int32_t slices = slice_count(plan, *variant.plan, threads.most, threads.cpus);
         if (forms.suits && !forms.suits(plan, slices, variant, kernel)) continue;

@@ -124,8 +124,11 @@ struct CpuMode {
     const Form *quick;  // becomes CpuKernel::quick
     CallBox call;
     KernelTraits traits;  // the properties of its forms
+    // How many elements along the innermost dimension are one element of the plan. If they are
+    // several, no operand of the plan is converted.
+    int32_t together = 1;
 };
-constexpr int kMaxModes = 5;
+constexpr int kMaxModes = 6;
 
 // How an operator's modes and forms are chosen: forms_of_<operator> in <operator>.cpp.
 struct CpuForms {

@@ -723,7 +723,7 @@ __attribute__((cold)) bool build_plan(const Space &given, const KernelTraits &ke
 __attribute__((cold)) void place_converted(const Part &part, const Tensor &output, Plan &plan) {
     for (int o = 0; o < plan.operands; o++)
         plan.converted_first[o] = part.first[o] * plan.element_bytes[o];
-    if (!output.conversion) return;
+    if (!plan.conversion[plan.operands - 1]) return;
     plan.converted_end = 1;
     for (int d = 0; d < output.rank; d++)
         plan.converted_end += (output.sizes[d] - 1) * output.strides[d];

@@ -173,7 +173,6 @@ public:
     }
 
 private:
-    static constexpr int kOutput = 3;
     const CpuCall &call_;
     const halide_buffer_t *const box_;
     halide_dimension_t dims_[4][2] = {};
@@ -263,24 +262,45 @@ bool by_reciprocals(CpuCall &call, const Reciprocals &reciprocals, InvalidBoxes 
     return without_division(call, boxes, code, [&] { return compute(&r0, &r1); });
 }
 
+// by_reciprocals for a box with a scale for each row.
+template<class Compute>
+bool by_row_reciprocals(CpuCall &call, const halide_buffer_t &scale, int &code,
+                        const Compute &compute) {
+    const halide_dimension_t &rows = scale.dim[1];
+    InvalidBoxes *invalid;
+    const Reciprocals reciprocals = find_reciprocals<kMaxUniformRows>(
+        call, scale, rows.stride == 0 ? 1 : rows.extent, rows.stride, invalid);
+    halide_dimension_t dims[2] = {
+        {0, 1, 0, 0}, {0, rows.extent, call.kernel.settled ? rows.stride : rows.stride != 0, 0}};
+    return by_reciprocals(call, reciprocals, *invalid, dims, code, compute);
+}
+
 // The mode kUniform: calls `reciprocal` with a scale and a zero point for each row.
 int call_quantize(BoxCall &context, halide_buffer_t *operands) {
     CpuCall &call = static_cast<CpuCall &>(context);
     const CpuKernel &kernel = call.kernel;
-    const halide_dimension_t &rows = operands[kScale].dim[1];
-    InvalidBoxes *invalid;
-    const Reciprocals reciprocals = find_reciprocals<kMaxUniformRows>(
-        call, operands[kScale], rows.stride == 0 ? 1 : rows.extent, rows.stride, invalid);
-    halide_dimension_t dims[2] = {
-        {0, 1, 0, 0}, {0, rows.extent, kernel.settled ? rows.stride : rows.stride != 0, 0}};
     int code;
     const auto compute = [&](halide_buffer_t *r0, halide_buffer_t *r1) {
         return call_kernel(*kernel.quick, call, &operands[0], &operands[0], r0, r1, &operands[2],
                            kernel.prefetch_distance, &operands[3]);
     };
-    return by_reciprocals(call, reciprocals, *invalid, dims, code, compute)
+    return by_row_reciprocals(call, operands[kScale], code, compute)
                ? code
                : call_quantize_divided(context, operands);
+}
+
+// The mode kPacked: calls `packed4` or `packed2` with a scale for each row.
+int call_quantize_packed(BoxCall &context, halide_buffer_t *operands) {
+    CpuCall &call = static_cast<CpuCall &>(context);
+    PackedRows rows(call, operands, kOutput);
+    halide_buffer_t *const o = rows.operands;
+    const auto compute = [&](halide_buffer_t *r0, halide_buffer_t *r1) {
+        return call_kernel(*call.kernel.quick, call, &o[0], &o[0], r0, r1, rows.zero_point, &o[3]);
+    };
+    int code;
+    return rows.fit() && by_row_reciprocals(call, operands[kScale], code, compute)
+               ? code
+               : rows.compute_bytes(context, call_quantize_divided);
 }
 
 // Calls `blocks`, which makes the reciprocals itself, with a scale and a zero point for each block.
@@ -441,11 +461,18 @@ __attribute__((cold)) int list_modes(const Space &space, const Variant &variant,
                       *const reciprocal = variant.form("reciprocal"),
                       *const columns = variant.form("columns"),
                       *const repeating = may_repeat(space) ? variant.form("repeating") : nullptr;
-    constexpr uint32_t kParameters = 1u << kScale | 1u << kZeroPoint;
     kernel.subnormals = choose_subnormals(*kernel.problem, elements, least);
     kernel.own<Columns>().form = columns;
     int count = 0;
     const bool quick = InvalidOperationFlag::works();
+    const PackedForm packed =
+        quick && uniform ? packed_form(space, *kernel.problem, variant, kOutput) : PackedForm{};
+    if (packed.form)
+        modes[count++] = {kPacked,
+                          packed.form,
+                          call_quantize_packed,
+                          {layouts, kParameters, false},
+                          packed.together};
     if (quick && uniform && blocks)
         modes[count++] = {kBlocks, blocks, call_quantize_blocks, {layouts, 0, false}};
     if (quick && uniform && reciprocal)
@@ -465,6 +492,10 @@ __attribute__((cold)) bool suits(Plan &plan, int32_t slices, const Variant &vari
     int64_t distinct = kMaxUniformRows;
     switch (kernel.mode) {
     case kBlocks: return has_blocks(plan);
+    case kPacked:
+        // Its rows are so long that reciprocals always pay.
+        if (!packed_rows_fit(plan, *kernel.problem, kOutput)) return false;
+        break;
     case kUniform:
         if (!reciprocals_pay(plan, slices, settles(plan, kernel), least)) return false;
         break;
@@ -486,8 +517,8 @@ __attribute__((cold)) bool suits(Plan &plan, int32_t slices, const Variant &vari
 // Prepares the reciprocals of all constant scales.
 __attribute__((cold)) int settle_quantize(const Plan &plan, const Allocator &allocator,
                                           CpuKernel &kernel, void *const *inputs, void *) {
-    const bool prepares =
-        kernel.mode == kUniform || kernel.mode == kColumns || kernel.mode == kRepeating;
+    const bool prepares = kernel.mode == kUniform || kernel.mode == kPacked ||
+                          kernel.mode == kColumns || kernel.mode == kRepeating;
     if (!prepares || !settles(plan, kernel)) return 0;
     const Tensor &scales = kernel.problem->inputs[kScale];
     const size_t count = size_t(scales.bytes) / size_t(scales.element_bytes);

@@ -126,6 +126,12 @@ while read -r object; do
     ((narrowed == 0)) ||
         fail "$name: $narrowed psubw or pmaxsd: a difference was narrowed, or its maximum is" \
             "still there"
+    if [[ $name == dequantize*__packed? ]]; then
+        grep -qE '\bvps(rl|ll)vd\b' <<<"$code" ||
+            fail "$name: no vpsrlvd or vpsllvd: elements are not shifted to their lanes"
+        ! grep -qE '\bv(perm2[fi]128|insert[fi]128|pextr|pinsr)' <<<"$code" ||
+            fail "$name: puts vectors together from parts"
+    fi
     [[ $name != dequantize* ]] || continue
     vectors=$(grep -cE '\bv?cvtps2dq\b' <<<"$code" || true)
     scalars=$(grep -cE '\bv?cvtt?ss2si' <<<"$code" || true)
@@ -155,6 +161,15 @@ while read -r object; do
         ascending "reads memory" 8 \
             $(sed -nE 's/.*\bv(movups|cvtdq2ps|cvtph2ps) +(-?0x[0-9a-f]+)?\(.*,%zmm.*/[\2]/p' \
             <<<"$code")
+        ;;
+    quantize*__packed?)
+        if [[ $name == *avx512* ]]; then
+            grep -q 'vpackssdw .*%zmm' <<<"$code" ||
+                fail "$name: no vpackssdw: it narrows vector by vector"
+        fi
+        grep -q 'vpmaddubsw' <<<"$code" || fail "$name: no vpmaddubsw: it does not join neighbours"
+        [[ $name == *avx512* ]] || ! grep -qE '\bv(perm2[fi]128|insert[fi]128|pextr|pinsr)' <<<"$code" ||
+            fail "$name: permutes more than the bytes that it packed"
         ;;
     quantize*avx2__columns | quantize*avx2__repeating | quantize*avx2__blocks)
         ! grep -qE '\bv(perm2[fi]128|permq|insert[fi]128)\b' <<<"$code" ||

@@ -103,6 +103,8 @@ quantize_linear_i32_i8__x86_64_avx2 quantize_linear_i32_u8__opencl \
 quantize_linear_i32_u8__x86_64_avx2" "$(variants)"
 check "no form for blocks below 6.3" 0 \
     "$(grep -c 'avx2__blocks' "$scratch/generated/include/variants.inc")"
+check "no forms for packed elements below 6.3" 0 \
+    "$(grep -c 'avx2__packed' "$scratch/generated/include/variants.inc")"
 check "no pass kernels below 6.3" 0 \
     "$(grep -c '^HEWN_PASS_KERNEL' "$scratch/generated/include/pass_kernels.inc")"
 configure -DHEWN_OPERATORS=dynamic_quantize_linear -DHEWN_TARGETS=opencl -DHEWN_FEATURE_LEVEL=4.0

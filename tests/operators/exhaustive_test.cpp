@@ -519,6 +519,35 @@ TEST(ExhaustiveSubByte, QuantizeF16) {
     for_each_sub_byte("quantize_linear", HEWN_DATA_TYPE_FLOAT16, run);
 }
 
+// The same numbers as f32. NaN and infinity make a box divided, so that each scale is also taken
+// without them.
+TEST(ExhaustiveSubByte, QuantizeF32) {
+    const auto run = [](const Variant &variant, const DataTypes &types) {
+        Random random("ExhaustiveSubByte.F32." + variant.name);
+        Problem problem = make_problem(variant.op(), types, {65536},
+                                       {Layout::dense, Layout::scalar, Layout::scalar}, random);
+        fill_inputs(problem, random);
+        for (const bool all : {false, true}) {
+            for (int64_t i = 0; i < 65536; i++) {
+                const float x = reference::to_f32(f16{uint16_t(i)});
+                problem.inputs[0]->set(i, all || std::isfinite(x) ? x : 0.0f);
+            }
+            for (int zero_point = 0; zero_point < 1 << sub_byte_bits_of(types[3]); zero_point++) {
+                if (left_out(random, 8)) continue;
+                problem.inputs[2]->data()[0] = uint8_t(zero_point);
+                for (const float scale : {0.1f, -2.5f, 1000.0f, 0x1p-20f}) {
+                    set_element(problem.inputs[1]->data(), 0, scale);
+                    ASSERT_TRUE(check(problem, variant.name)) << zero_point << " " << scale;
+                }
+            }
+        }
+    };
+    for_each_sub_byte("quantize_linear", HEWN_DATA_TYPE_FLOAT32,
+                      [&](const Variant &variant, const DataTypes &types) {
+                          if (types[1] == HEWN_DATA_TYPE_FLOAT32) run(variant, types);
+                      });
+}
+
 // All inputs with every zero point, and with ordinary and extraordinary scales.
 TEST(ExhaustiveSubByte, Dequantize) {
     for_each_sub_byte(

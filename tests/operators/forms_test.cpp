@@ -327,6 +327,150 @@ TEST_F(QuantizedRows, AreTriedAgainAfterANaN) {
 }
 #endif
 
+// ---- Elements of 4 and 2 bits ----
+
+// What the form `packed4` must be passed by the next call.
+struct ExpectedRows {
+    int32_t elements, rows, pitch, zero_point;  // the pitch is in elements
+} expected_rows;
+void expect_rows(const halide_buffer_t *rows, int32_t elements_of_one) {
+    EXPECT_EQ(rows->dim[0].extent * elements_of_one, expected_rows.elements);
+    EXPECT_EQ(rows->dim[1].extent, expected_rows.rows);
+    EXPECT_EQ(rows->dim[1].stride * elements_of_one, expected_rows.pitch);
+}
+// Stands for the form `packed4` of QUANTIZE_LINEAR.
+int pack(const void *, halide_buffer_t *input, halide_buffer_t *again, halide_buffer_t *,
+         halide_buffer_t *, int32_t zero_point, halide_buffer_t *output) {
+    multiplied++;
+    EXPECT_EQ(input, again);
+    expect_rows(input, 1);
+    expect_rows(output, 2);  // bytes
+    EXPECT_EQ(zero_point, expected_rows.zero_point);
+    compute(meets_a_nan);
+    return 0;
+}
+// Stands for the form `packed4` of DEQUANTIZE_LINEAR.
+int unpack(const void *, halide_buffer_t *input, halide_buffer_t *, int32_t zero_point,
+           halide_buffer_t *output) {
+    multiplied++;
+    expect_rows(input, 8);  // words
+    expect_rows(output, 1);
+    EXPECT_EQ(zero_point, expected_rows.zero_point);
+    return 0;
+}
+// Stands for the form `general` of DEQUANTIZE_LINEAR.
+int dequantize(const void *, halide_buffer_t *, halide_buffer_t *, halide_buffer_t *, int32_t,
+               halide_buffer_t *) {
+    divided++;
+    return 0;
+}
+PlannedVariant packed_variant(bool quantizes) {
+    PlannedVariant variant;
+    const auto entry = [](auto *function) { return reinterpret_cast<hewn::KernelEntry>(function); };
+    variant.forms[0] = {quantizes ? "divide" : "general",
+                        quantizes ? entry(divide) : entry(dequantize), kParametersOfAll};
+    variant.forms[1] = {"packed4", quantizes ? entry(pack) : entry(unpack), 1u << 0b1};
+    variant.forms[2] = {"packed2", nullptr, 1u << 0b1};
+    variant.forms[3] = {"reciprocal", entry(multiply), 1u << 0b1};
+    variant.knobs.box_bytes = 1 << 20;
+    variant.knobs.stream_bytes = variant.knobs.parallel_bytes = 1 << 30;
+    variant.knobs.reciprocal_elements = 256;
+    return variant;
+}
+
+// Rows of whole words with one zero point are packed and unpacked in registers. Words have 8
+// elements of 4 bits, or 16 of 2 bits. Everything else goes through scratch memory.
+TEST(Packed, RowsAreOfWholeWords) {
+    if (!is_built({"quantize_linear", "dequantize_linear"})) GTEST_SKIP() << kNotBuilt;
+    for (const bool quantizes : {false, true}) {
+        if (quantizes && !hewn::InvalidOperationFlag::works()) continue;
+        SCOPED_TRACE(quantizes ? "QUANTIZE_LINEAR" : "DEQUANTIZE_LINEAR");
+        const auto takes = [&](hewn_data_type type, const Sizes &sizes, const Sizes &input,
+                               const Sizes &scale, const Sizes &zero_point) {
+            const hewn::Problem problem =
+                linear_problem(quantizes, type, sizes, input, scale, zero_point);
+            hewn::CpuKernel kernel = {};
+            hewn::Plan made;
+            plan(problem, packed_variant(quantizes), kernel, &made);
+            const bool packed = kernel.mode == hewn::kPacked;
+            EXPECT_TRUE(!packed || !made.scratch);
+            return packed;
+        };
+        for (const hewn_data_type type : {HEWN_DATA_TYPE_UINT4, HEWN_DATA_TYPE_INT4,
+                                          HEWN_DATA_TYPE_UINT2, HEWN_DATA_TYPE_INT2}) {
+            const bool four = type == HEWN_DATA_TYPE_UINT4 || type == HEWN_DATA_TYPE_INT4;
+            EXPECT_TRUE(takes(type, {4096}, {1}, {0}, {0}));
+            EXPECT_TRUE(takes(type, {256}, {1}, {0}, {0}));
+            EXPECT_FALSE(takes(type, {240}, {1}, {0}, {0})) << "short";
+            EXPECT_EQ(takes(type, {4104}, {1}, {0}, {0}), four);
+            EXPECT_FALSE(takes(type, {4100}, {1}, {0}, {0})) << "no whole words";
+            EXPECT_TRUE(takes(type, {4, 1024}, {1024, 1}, {1, 0}, {0, 0}));
+            EXPECT_TRUE(takes(type, {4, 1024}, {1040, 1}, {1, 0}, {0, 0}));
+            EXPECT_EQ(takes(type, {4, 1024}, {1032, 1}, {0, 0}, {0, 0}), four);
+            EXPECT_FALSE(takes(type, {4, 1024}, {1025, 1}, {0, 0}, {0, 0})) << "within a byte";
+            EXPECT_FALSE(takes(type, {4, 1024}, {1024, 1}, {0, 1}, {0, 0})) << "of columns";
+            EXPECT_FALSE(takes(type, {4, 1024}, {1024, 1}, {0, 0}, {1, 0})) << "zero points";
+            EXPECT_FALSE(takes(type, {1024, 1024}, {1, 1024}, {0, 0}, {0, 0})) << "transposed";
+        }
+        EXPECT_FALSE(takes(HEWN_DATA_TYPE_INT8, {4096}, {1}, {0}, {0}));
+    }
+}
+
+// The forms get rows of elements, and the zero point. Rows that are too short, and those that must
+// be divided, are computed as bytes, in pieces of 1024 elements.
+TEST(Packed, BoxesAreRowsOfElements) {
+    if (!is_built({"quantize_linear", "dequantize_linear"})) GTEST_SKIP() << kNotBuilt;
+    for (const bool quantizes : {false, true}) {
+        if (quantizes && !hewn::InvalidOperationFlag::works()) continue;
+        for (const bool is_signed : {false, true}) {
+            const hewn::Problem problem =
+                linear_problem(quantizes, is_signed ? HEWN_DATA_TYPE_INT4 : HEWN_DATA_TYPE_UINT4,
+                               {4, 2048}, {2048, 1}, {1, 0}, {0, 0});
+            const PlannedVariant variant = packed_variant(quantizes);
+            hewn::CpuKernel kernel = {};
+            plan(problem, variant, kernel);
+            ASSERT_EQ(kernel.mode, hewn::kPacked);
+            std::vector<float> floats(2 * 2048), row_scales = {0.5f, 0.25f};
+            std::vector<uint8_t> packed(2048);
+            uint8_t zero_point = 0x5d;  // the first element is 0xd
+            expected_rows = {2048, 2, 2048, is_signed ? -3 : 13};
+            const auto execute = [&](int32_t words) {
+                multiplied = divided = 0;
+                expected_rows.elements = 8 * words;
+                halide_dimension_t data[] = {{0, words, 1, 0}, {0, 2, 2048 / 8, 0}},
+                                   rows[] = {{0, words, 0, 0}, {0, 2, 1, 0}},
+                                   one[] = {{0, words, 0, 0}, {0, 2, 0, 0}};
+                halide_buffer_t buffers[hewn::kMaxOperands] = {};
+                halide_dimension_t *const dims[] = {data, rows, one, data};
+                void *const hosts[] = {floats.data(), row_scales.data(), &zero_point,
+                                       packed.data()};
+                for (int o = 0; o < hewn::kMaxOperands; o++) {
+                    const int from = quantizes || o == 1 || o == 2 ? o : 3 - o;
+                    buffers[o].host = static_cast<uint8_t *>(hosts[from]);
+                    buffers[o].dim = dims[o];
+                }
+                scales.clear();
+                hewn::CpuCall call(kernel, nullptr, nullptr);
+                EXPECT_EQ(kernel.call(call, buffers), 0);
+            };
+            meets_a_nan = false;
+            execute(2048 / 8);
+            EXPECT_EQ(multiplied, 1);
+            EXPECT_EQ(divided, 0);
+            execute(hewn::kLeastPackedRow / 8 - 1);
+            EXPECT_EQ(multiplied, 0);
+            EXPECT_EQ(divided, 2) << "a piece of each row";
+#if defined(__x86_64__)
+            meets_a_nan = true;
+            execute(2048 / 8);
+            EXPECT_EQ(multiplied, 1);
+            EXPECT_EQ(divided, quantizes ? 4 : 0) << "two pieces of each row";
+            meets_a_nan = false;
+#endif
+        }
+    }
+}
+
 // How many blocks the form `blocks` has computed. It takes the test's scales one after the other.
 int64_t blocks_done;
 // Stands for the form `blocks`, and checks what it is promised about a box.

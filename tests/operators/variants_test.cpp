@@ -553,13 +553,17 @@ TEST_P(VariantTest, SubByte) {
     struct Shape {
         std::vector<int64_t> sizes, strides;
     };
-    std::vector<Shape> shapes = {{{300007}, {1}},        {{3, 70001}, {70001, 1}},
-                                 {{70001, 3}, {3, 1}},   {{301, 701}, {1, 301}},
-                                 {{3001, 3}, {4, 1}},    {{257, 300}, {301, 1}},
-                                 {{64, 40}, {120, 3}},   {{2, 9, 7, 31}, {1953, 217, 31, 1}},
-                                 {{30, 4096}, {4096, 1}}};
+    std::vector<Shape> shapes = {{{300007}, {1}},         {{3, 70001}, {70001, 1}},
+                                 {{70001, 3}, {3, 1}},    {{301, 701}, {1, 301}},
+                                 {{3001, 3}, {4, 1}},     {{257, 300}, {301, 1}},
+                                 {{64, 40}, {120, 3}},    {{2, 9, 7, 31}, {1953, 217, 31, 1}},
+                                 {{30, 4096}, {4096, 1}}, {{300032}, {1}},
+                                 {{70, 264}, {272, 1}},   {{9, 5, 512}, {2720, 544, 1}}};
     for (int64_t length = 1; length <= 70; length++)
         shapes.push_back({{7, length}, {length + random.integer(0, 3), 1}});
+    // Rows of whole words, which are packed and unpacked in registers.
+    for (int64_t length = 248; length <= 520; length += 8)
+        shapes.push_back({{7, length}, {length + 8 * random.integer(0, 3), 1}});
     for (const DataTypes &types : sub_byte) {
         for (const auto &[sizes, strides] : shapes) {
             if (left_out(random, 8)) continue;

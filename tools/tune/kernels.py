@@ -38,10 +38,11 @@ class Kernel:
 
     @property
     def scales(self):
-        """tune_runner's options for scales, or an activation, with which the operator calls this form."""
+        """tune_runner's options for scales, an activation or types with which the operator calls this
+        form."""
         reached = dict(self.reached)
-        return [word for name in ("scales", "activation") if reached.get(name)
-                for word in (f"--{name}", reached[name])]
+        return [word for name in ("scales", "activation", "bits") if reached.get(name)
+                for word in (f"--{name}", str(reached[name]))]
 
     @property
     def checked_by(self):

@@ -102,7 +102,7 @@ struct Options {
     std::vector<std::string> libraries, layouts = {"dense"};
     std::vector<int64_t> elements;
     std::vector<int> threads = {1};
-    int rounds = 0;
+    int rounds = 0, bits = 0;
     int64_t least = 0;
     bool call = false, ordinary = false, in_rows = false, in_place = false, only = false,
          whole = false;
@@ -115,6 +115,8 @@ void add_problems(CLI::App &command, Options &options, std::string &variant) {
                        "The kind of scales with which the operator calls the form");
     command.add_option("--activation", options.activation,
                        "The activation with which the operator calls the form");
+    command.add_option("--bits", options.bits,
+                       "The bits of the quantized tensors; 0: those of the signature");
     command.add_option("--layouts", options.layouts, "Layouts to time")->delimiter(',');
     command.add_option("--elements", options.elements, "Elements to time")->delimiter(',');
     command
@@ -163,6 +165,17 @@ Options parse(int argc, char **argv) {
 }
 
 // ---- Problems that reach a form ----
+
+// The problem's types: the variant's signature, or with --bits its types of 8 bits replaced by
+// those of so many bits, which have the same kernels.
+std::string signature_of(const Options &options) {
+    std::string signature = options.variant.signature;
+    for (size_t at = 0; options.bits > 0 && at + 1 < signature.size(); at++) {
+        if ((signature[at] == 'u' || signature[at] == 'i') && signature[at + 1] == '8')
+            signature.replace(at + 1, 1, std::to_string(options.bits));
+    }
+    return signature;
+}
 
 // Gives the problem scales for which the operator picks the form (runtime/cpu/<operator>.cpp). The
 // kinds of scales are:
@@ -300,8 +313,8 @@ Fault Checker::check(const Library &library) {
 // Makes a problem with room around its output.
 Problem Checker::make(const std::string &layout, int64_t elements) {
     arena_.reset();
-    Problem problem = make_problem(options_.variant.operator_name, options_.variant.signature,
-                                   layout, elements, arena_);
+    Problem problem = make_problem(options_.variant.operator_name, signature_of(options_), layout,
+                                   elements, arena_);
     const size_t bytes = size_t(problem.output.span()) * problem.output.element_bytes();
     problem.output.data = static_cast<char *>(arena_.take(bytes + 2 * kGuard)) + kGuard;
     return problem;
@@ -473,7 +486,7 @@ void Timing::add(const std::string &layout, int64_t elements, int threads) {
         return;
     Timed &timed = timed_.emplace_back();
     timed.problem =
-        make_problem(variant.operator_name, variant.signature, layout, elements, arena_);
+        make_problem(variant.operator_name, signature_of(options_), layout, elements, arena_);
     timed.threads = threads;
     reach(timed.problem, options_);
     timed.inputs = bindings_beside_constants(timed.problem);
