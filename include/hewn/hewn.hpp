@@ -410,6 +410,8 @@ constexpr bool is_const_memory = std::is_const_v<typename Memory<X>::Element>;
 // - A pointer and a number of bytes, {pointer, bytes}, which serve any type. On a GPU it is what
 //   hewn_buffer_binding::buffer takes.
 struct Binding : hewn_buffer_binding {
+    // An optional output that is absent.
+    Binding(std::nullptr_t) : Binding(nullptr, 0) {}
     // The tensor begins byte_offset bytes after `memory`, and may use `bytes` bytes from there on.
     // So `bytes` does not count the offset.
     Binding(void *memory, uint64_t bytes, uint64_t byte_offset = 0)

@@ -356,7 +356,7 @@ class ConformanceTest(CliTest):
             item = dict(outputs[name], data=[wrong])
             self.check(dict(dynamic, outputs={**outputs, name: item}), failed=1, says=[name])
         del outputs["OutputScaleTensor"]
-        self.broken(dynamic, "'outputs' is not an object of the operator's outputs")
+        self.broken(dynamic, "'outputs' lacks 'OutputScaleTensor'")
         blocks = linear_case("DEQUANTIZE_LINEAR", "u8", [1, 2, 3, 4, 5], 1.0, None, "f32",
                              [1, 2, 30, 40, 500])
         scale = make_tensor("f32", [3], [1, 10, 100], [1], block=[2])

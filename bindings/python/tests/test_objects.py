@@ -139,8 +139,8 @@ def test_info_tells_what_the_package_can_run():
 def test_the_module_counts_what_the_package_passes():
     """generate.py writes the functions. If they passed another number of arguments, that would be
     its fault."""
-    names = inspect.signature(hewn.quantize_linear).parameters
-    nones = (None,) * (len(names) - 3 - len(NONES))
+    words = ("axis", "block_size", "dtype", "scale_dtype", "out", "threads", "variant")
+    nones = (None,) * len(words)
     for inputs, options in (
         ((X, 0.1), (*nones, NONES)),
         ((X, 0.1, None, None), (*nones, NONES)),

@@ -7,7 +7,7 @@ import hewn
 import numpy as np
 import pytest
 from hewn._operators import OPERATORS, TYPES
-from hewn._verify import CODES, _types, is_float, reference, same_bits
+from hewn._verify import CODES, _codes, _types, is_float, reference, same_bits
 from hypothesis import given, settings, strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -16,7 +16,7 @@ SIGNATURES = sorted({(v.operator, v.signature) for v in hewn.variants()})
 CASES = [
     (operator, signature, of_codes)
     for operator, signature in SIGNATURES
-    for of_codes in (CODES if "f8" in signature.split("_") else [""])
+    for of_codes in _codes(operator, signature.split("_"))
 ]
 FLOATS = ["float32", "float16", "bfloat16"]
 WORDS = {dtype: word for word, dtype in TYPES.items()}
