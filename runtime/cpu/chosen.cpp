@@ -86,7 +86,8 @@ void Range::include(uint32_t magnitude_below, uint32_t magnitude_above) {
     raise(above, magnitude_above);
 }
 
-void choose_parameters(const ChoiceRule &rule, uint32_t *below, uint32_t *above, int32_t count) {
+void choose_parameters(const ChoiceRule &rule, const uint32_t *below, const uint32_t *above,
+                       int32_t count, float *scales, int32_t *zero_points) {
     const Limits limits = limits_of(rule.output);
     const Floats least = Floats{} + limits.least, most = Floats{} + limits.most;
     for (int32_t i = 0; i < count; i += 4) {
@@ -98,8 +99,8 @@ void choose_parameters(const ChoiceRule &rule, uint32_t *below, uint32_t *above,
         // NaN becomes the least number.
         const Floats clamped = zero_point > least ? smaller(zero_point, most) : least;
         const Ints integers = __builtin_convertvector(rounded(clamped), Ints);
-        std::memcpy(below + i, &scale, sizeof scale);
-        std::memcpy(above + i, &integers, sizeof integers);
+        std::memcpy(scales + i, &scale, sizeof scale);
+        std::memcpy(zero_points + i, &integers, sizeof integers);
     }
 }
 
@@ -118,7 +119,7 @@ void write_scales(const Elements &to, const float *scales, int32_t count) {
     }
 }
 
-void write_zero_points(const Elements &to, const uint32_t *zero_points, int32_t count) {
+void write_zero_points(const Elements &to, const int32_t *zero_points, int32_t count) {
     if (!to.tensor.present || to.tensor.empty()) return;
     uint8_t *const bytes = static_cast<uint8_t *>(to.memory);
     if (!kHasDynamicQuantize || !to.tensor.conversion) {
@@ -126,7 +127,7 @@ void write_zero_points(const Elements &to, const uint32_t *zero_points, int32_t 
         return;
     }
     for (int32_t i = 0; i < count; i++)
-        write_4_bits(to.tensor, bytes, to.first + i * to.step, zero_points[i]);
+        write_4_bits(to.tensor, bytes, to.first + i * to.step, uint32_t(zero_points[i]));
 }
 
 }  // namespace hewn

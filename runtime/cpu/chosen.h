@@ -23,9 +23,9 @@ struct ChoiceRule {
 };
 
 // Chooses the parameters of `count` blocks, which is a multiple of 4. `below` and `above` are the
-// blocks' ranges (Range). They are overwritten by the scales, as f32, and by the zero points, as
-// int32. The floating-point mode must be the default one.
-void choose_parameters(const ChoiceRule &rule, uint32_t *below, uint32_t *above, int32_t count);
+// blocks' ranges (Range). The floating-point mode must be the default one.
+void choose_parameters(const ChoiceRule &rule, const uint32_t *below, const uint32_t *above,
+                       int32_t count, float *scales, int32_t *zero_points);
 
 // Elements of a tensor of scales or zero points, which begins at `memory`.
 struct Elements {
@@ -35,6 +35,6 @@ struct Elements {
 };
 // Writes the scales, or the zero points, of `count` blocks, unless the tensor is absent or empty.
 void write_scales(const Elements &to, const float *scales, int32_t count);
-void write_zero_points(const Elements &to, const uint32_t *zero_points, int32_t count);
+void write_zero_points(const Elements &to, const int32_t *zero_points, int32_t count);
 
 }  // namespace hewn

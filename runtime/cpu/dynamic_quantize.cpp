@@ -15,13 +15,14 @@ namespace {
 // in L2 if a row is longer.
 constexpr int64_t kRowsBytes = 16 << 10;
 
-// The state of a slice: the ranges and then the parameters of some rows (choose_parameters).
+// The state of a slice: the ranges of some rows, and their parameters.
 struct ChosenRows {
     static constexpr int kMost = kMaxUniformRows;
     InvalidBoxes invalid;
     alignas(64) uint32_t below[kMost], above[kMost];
-    alignas(64) float r0[kMost], r1[kMost];  // reciprocals of the scales
-    uint8_t zero_points[kMost];
+    alignas(64) float scales[kMost], r0[kMost], r1[kMost];  // r0 and r1: their reciprocals
+    int32_t zero_points[kMost];
+    uint8_t codes[kMost];  // the zero points as kernels take them
 };
 static_assert(ChosenRows::kMost % 4 == 0);
 
@@ -101,16 +102,16 @@ int call_blocks(BoxCall &context, halide_buffer_t *operands) {
             return code;
         for (int32_t i = count; i % 4 != 0; i++) chosen.below[i] = chosen.above[i] = 0;
         choose_parameters({problem.attributes, scale.type, problem.output.type}, chosen.below,
-                          chosen.above, (count + 3) / 4 * 4);
+                          chosen.above, (count + 3) / 4 * 4, chosen.scales, chosen.zero_points);
         write_scales({scale, call.tensors[kChosenScale], scale_at + y * scale_step, scale_step},
-                     reinterpret_cast<const float *>(chosen.below), count);
-        some.replace(kScale, chosen.below);
+                     chosen.scales, count);
+        some.replace(kScale, chosen.scales);
         if (zero_point.present) {
-            for (int32_t i = 0; i < count; i++) chosen.zero_points[i] = uint8_t(chosen.above[i]);
+            for (int32_t i = 0; i < count; i++) chosen.codes[i] = uint8_t(chosen.zero_points[i]);
             write_zero_points({zero_point, call.tensors[kChosenZeroPoint],
                                zero_point_at + y * zero_point_step, zero_point_step},
-                              chosen.above, count);
-            some.replace(kZeroPoint, chosen.zero_points);
+                              chosen.zero_points, count);
+            some.replace(kZeroPoint, chosen.codes);
         }
         call.maybe_invalid = true;  // comparisons with NaN are invalid
         if (const int code = quantize_rows(call, kernel.own<RowForms>(), some.operands,
@@ -246,12 +247,14 @@ int run_blocks(const CpuPass &pass, void *const *tensors, void *const *operands,
         range.below = range.above = 0;
         void *of_operands[kMaxOperands] = {input};
         if (const int code = run_boxes_of(pass, of_operands, 0, walk.box_count, call)) return code;
-        uint32_t below[4] = {range.below}, above[4] = {range.above};
+        const uint32_t below[4] = {range.below}, above[4] = {range.above};
+        float scales[4];
+        int32_t zero_points[4];
         const FloatingPointMode mode;
-        choose_parameters({problem.attributes, scale.type, zero_point.type}, below, above, 4);
-        const float value = float_of(below[0]);
-        write_scales({scale, tensors[1], scale_at, 0}, &value, 1);
-        write_zero_points({zero_point, tensors[2], zero_point_at, 0}, above, 1);
+        choose_parameters({problem.attributes, scale.type, zero_point.type}, below, above, 4,
+                          scales, zero_points);
+        write_scales({scale, tensors[1], scale_at, 0}, scales, 1);
+        write_zero_points({zero_point, tensors[2], zero_point_at, 0}, zero_points, 1);
     }
     return 0;
 }

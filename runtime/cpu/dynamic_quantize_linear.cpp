@@ -48,12 +48,14 @@ void write_parameters(const Problem &problem, void *const *tensors) {
     enum { kRanges, kScale, kZeroPoint };
     const Range &range = *static_cast<const Range *>(tensors[kRanges]);
     const Tensor &scale = tensor(problem, kScale), &zero_point = tensor(problem, kZeroPoint);
-    uint32_t below[4] = {range.below}, above[4] = {range.above};
+    const uint32_t below[4] = {range.below}, above[4] = {range.above};
+    float scales[4];
+    int32_t zero_points[4];
     const FloatingPointMode mode;
-    choose_parameters({problem.attributes, scale.type, zero_point.type}, below, above, 4);
-    const float value = float_of(below[0]);
-    write_scales({scale, tensors[kScale], 0, 0}, &value, 1);
-    write_zero_points({zero_point, tensors[kZeroPoint], 0, 0}, above, 1);
+    choose_parameters({problem.attributes, scale.type, zero_point.type}, below, above, 4, scales,
+                      zero_points);
+    write_scales({scale, tensors[kScale], 0, 0}, scales, 1);
+    write_zero_points({zero_point, tensors[kZeroPoint], 0, 0}, zero_points, 1);
 }
 
 const CpuForms forms_of_dynamic_quantize_linear = {list_modes, nullptr, nullptr};

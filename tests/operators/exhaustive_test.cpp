@@ -609,7 +609,7 @@ void all_requantized(const std::string &signature) {
     }
     FirstFailure failure;
     on_two_threads(int64_t(scales.size()), [&](int64_t index) {
-        const auto [scale, os] = scales[size_t(index)];
+        const float scale = scales[size_t(index)].first, os = scales[size_t(index)].second;
         const X zero_point = X(index * 37);
         const Y oz = Y(index * 89);
         std::vector<Y> want(N), got(N);
