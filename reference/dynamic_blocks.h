@@ -122,8 +122,8 @@ inline std::vector<reference::DynamicMode> modes_of(hewn_data_type output) {
     return {Mode::asymmetric, Mode::symmetric, Mode::full};
 }
 
-// A problem of these types, in the first mode that the output has, whose tensors are contiguous. Its
-// input has numbers around 0.
+// A problem of these types, in the first mode that the output has, whose tensors are contiguous.
+// Its input has numbers around 0.
 inline DynamicBlocks contiguous_blocks(const DataTypes &types, const std::vector<int64_t> &sizes,
                                        const std::vector<int64_t> &blocks, Random &random) {
     DynamicBlocks problem{
