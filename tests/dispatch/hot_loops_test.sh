@@ -79,7 +79,8 @@ while read -r object; do
     ! grep -qE '\bvmov(up[sd]|dqu[0-9]*) +%[yz]mm[0-9]+,(-?0x[0-9a-f]+)?\(%rsp\)' <<<"$code" ||
         fail "$name: keeps vectors on a stack that is not aligned for them" \
             "(see x86_64_avx2 in lists/targets.py)"
-    if [[ $name == *_f8_*x86_64_avx* ]]; then
+    # The form `rows` reads f32, whatever the output is.
+    if [[ $name == *_f8_*x86_64_avx* && $name != dynamic* ]]; then
         whole=vfmadd
         if [[ $name == dequantize* ]]; then whole=vcvtph2ps; fi
         ((2 <= $(grep -cE "\\b${whole}[0-9a-z]* .*%[yz]mm" <<<"$code" || true))) ||
@@ -87,7 +88,7 @@ while read -r object; do
         checked=$((checked + 1))
         continue
     fi
-    [[ $name != *_f8_* ]] || continue  # SSE4.1 has neither
+    [[ $name != *_f8_* || $name == dynamic* ]] || continue  # SSE4.1 has neither
     case $name in
     add_*avx512*__general | dequantize_linear_*_f32__*avx512*__general | \
         dequantize_linear_*_f32__*avx512*__repeating | \
@@ -108,6 +109,11 @@ while read -r object; do
         done
         ! grep -qE '\bvcvtph2ps\b' <<<"$code" || fail "$name: converts f16"
         ;;
+    dynamic_quantize_*__rows)  # the same, but with AVX-512 a step has two vectors
+        for kind in minps maxps; do
+            ((2 <= $(grep -cE "\\bv?$kind\\b" <<<"$code" || true))) || fail "$name: few $kind"
+        done
+        ;;
     dequantize_linear_*_f32__*sse41__general | dequantize_linear_*_f32__*avx2__general)
         ! grep -qE '\bv?blendvps\b' <<<"$code" ||
             fail "$name: computes with and without a zero point, and chooses"
@@ -120,7 +126,7 @@ while read -r object; do
             $(sed -nE '/rip/d; s/.*\bvmulps +(-?0x[0-9a-f]+)?\(.*,%ymm.*/[\1]/p' <<<"$code")
         ;;
     esac
-    [[ $name == *quantize* && $name != dynamic*__range ]] || continue
+    [[ $name == *quantize* && $name != dynamic*__range && $name != dynamic*__rows ]] || continue
 
     narrowed=$(grep -cE '\bv?(psubw|pmaxsd)\b' <<<"$code" || true)
     ((narrowed == 0)) ||
