@@ -299,7 +299,7 @@ void check_all(std::vector<Checked> &all, const VerifyOptions &options) {
                 kinds.push_back(random.pick(converted));
             for (const Kind &kind : kinds) {
                 if (checked.op() == HEWN_OPERATOR_DYNAMIC_QUANTIZE) {
-                    for (int i = 0; i < 40; i++) check_blocks(checked, kind, random);
+                    for (int i = 0; i < 60; i++) check_blocks(checked, kind, random);
                     continue;
                 }
                 if (!checked.is_elementwise()) {
