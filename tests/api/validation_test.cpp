@@ -711,7 +711,8 @@ TEST(Rules, SizesDiffer) {
 TEST(Rules, BlocksOfWhat) {
     const auto blocked = [](Spec &spec) { spec.block_sizes.assign(spec.sizes.size(), 2); };
     const auto may_have = [](const Operator &op, size_t i) {
-        return facts(op.op).is_parameter(i) && !facts(op.op).is_one_element(i);
+        const bool is_chosen = i > facts(op.op).inputs();  // a scale or zero point that is written
+        return (facts(op.op).is_parameter(i) || is_chosen) && !facts(op.op).is_one_element(i);
     };
     each_tensor(blocked, INVALID, {"only scales and zero points of more than one element"},
                 [&](const Operator &op, size_t i) { return !may_have(op, i); });
@@ -740,10 +741,15 @@ TEST(Rules, BlocksTogether) {
     EXPECT_EQ(compiled({4, 3}, {2, 3}).status, HEWN_STATUS_OK);
     EXPECT_TRUE(refused(compiled({2, 3}, {2, 4}), UNSUPPORTED,
                         {"ZeroPointTensor", "block size 4 of dimension 1", "ScaleTensor's 3"}));
-    EXPECT_TRUE(refused(compiled({3, 2}, {1, 2}), UNSUPPORTED,
-                        {"ScaleTensor", "short in the dimensions 0 and 1"}));
-    EXPECT_TRUE(refused(compiled({3, 1}, {1, 2}), UNSUPPORTED,
-                        {"ZeroPointTensor", "short in the dimensions 0 and 1"}));
+    EXPECT_EQ(compiled({3, 2}, {1, 2}).status, HEWN_STATUS_OK);
+    EXPECT_EQ(compiled({3, 1}, {1, 2}).status, HEWN_STATUS_OK);
+    std::vector<std::optional<Spec>> tensors =
+        tensors_of(QUANTIZE.op, QUANTIZE.types, {3, 3, 3, 3});
+    tensors[1]->block_sizes = {2, 2, 1, 2};
+    EXPECT_EQ(try_compile(QUANTIZE.op, tensors).status, HEWN_STATUS_OK);
+    tensors[2]->block_sizes = {1, 1, 2, 1};
+    EXPECT_TRUE(refused(try_compile(QUANTIZE.op, tensors), UNSUPPORTED,
+                        {"ScaleTensor", "short in more than 3 dimensions"}));
 }
 
 // The parameters of QUANTIZE and DEQUANTIZE have sizes that divide the input's, or blocks.
@@ -1049,8 +1055,12 @@ TEST(Rules, NullTensors) {
         for (size_t i = 0; i < op.types.size(); i++) {
             auto tensors = tensors_of(op.op, op.types);
             tensors[i].reset();
+            const bool depends_on_mode = op.op == HEWN_OPERATOR_DYNAMIC_QUANTIZE && i == 3;
             if (optional_tensor(op, i))
                 EXPECT_EQ(try_compile(op.op, tensors).status, HEWN_STATUS_OK);
+            else if (depends_on_mode)
+                EXPECT_TRUE(
+                    refused(try_compile(op.op, tensors), INVALID, {op.tensors[i], "is missing"}));
             else
                 EXPECT_TRUE(refused(try_compile(op.op, tensors), INVALID, {op.tensors[i], "null"}));
         }
