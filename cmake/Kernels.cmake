@@ -60,16 +60,21 @@ function(hewn_add_d3d12_object object name flavour)
     set_property(GLOBAL APPEND PROPERTY HEWN_HLSL ${hlsl})
 endfunction()
 
-# hewn_add_object(<out> <flavour> <Halide flags> <line>): makes the object of a line of
-# generated/runs.txt with these flags of Halide, and sets <out> to it. A GPU's objects are the same
-# in every flavour and are made once, because assertions would only look at the host's side. Their
-# device code lies next to them, for tests.
-function(hewn_add_object out flavour flags line)
+# hewn_add_object(<out> <flavour> <Halide flags> <signatures> <line>): makes the object of a line of
+# generated/runs.txt with these flags of Halide, and sets <out> to it. If there are signatures and
+# the kernel has none of them, <out> is the object of the flavour `shipped`. A GPU's objects are the
+# same in every flavour and are made once, because assertions would only look at the host's side.
+# Their device code lies next to them, for tests.
+function(hewn_add_object out flavour flags signatures line)
     separate_arguments(arguments UNIX_COMMAND "${line}")
     foreach(column name device llvm_args generator function target)
         list(POP_FRONT arguments ${column})
     endforeach()
     set(dir ${HEWN_GENERATED_DIR}/${flavour})
+    string(REGEX REPLACE "__.*" "" signature ${name})
+    if(signatures AND NOT signature IN_LIST signatures)
+        set(dir ${HEWN_GENERATED_DIR}/shipped)
+    endif()
     set(outputs object)
     if(NOT device STREQUAL "cpu")
         set(dir ${HEWN_GENERATED_DIR}/gpu)
@@ -81,7 +86,7 @@ function(hewn_add_object out flavour flags line)
     endif()
     set(object ${dir}/${name}${HEWN_OBJECT_EXTENSION})
     set(${out} ${object} PARENT_SCOPE)
-    if(NOT device STREQUAL "cpu" AND NOT flavour STREQUAL "shipped")
+    if(NOT flavour STREQUAL "shipped" AND NOT dir STREQUAL "${HEWN_GENERATED_DIR}/${flavour}")
         return()
     endif()
 
@@ -102,12 +107,14 @@ function(hewn_add_object out flavour flags line)
     endif()
 endfunction()
 
-# hewn_add_kernels(<flavour> <flag>...): makes all objects with these flags of Halide. The global
-# property HEWN_<flavour>_OBJECTS has their files. The first one is the Halide runtime that they
-# share, which a build for WebAssembly does not need. The target hewn_<flavour>_kernels makes them
-# once for all libraries: without it a Makefile would run the generators for each library at the
-# same time.
+# hewn_add_kernels(<flavour> [FLAGS <flag>...] [ONLY <signature>...]): makes all objects with these
+# flags of Halide; with ONLY, the kernels of these signatures have the flags, and all others are
+# those of the flavour `shipped`. The global property HEWN_<flavour>_OBJECTS has their files. The
+# first one is the Halide runtime that they share, which a build for WebAssembly does not need. The
+# target hewn_<flavour>_kernels makes them once for all libraries: without it a Makefile would run
+# the generators for each library at the same time.
 function(hewn_add_kernels flavour)
+    cmake_parse_arguments(PARSE_ARGV 1 kernels "" "" "FLAGS;ONLY")
     set(dir ${HEWN_GENERATED_DIR}/${flavour})
     file(MAKE_DIRECTORY ${dir})
     set(objects)
@@ -117,7 +124,7 @@ function(hewn_add_kernels flavour)
     endif()
     file(STRINGS ${HEWN_GENERATED_DIR}/runs.txt lines)
     foreach(line IN LISTS lines)
-        hewn_add_object(object ${flavour} "${ARGN}" "${line}")
+        hewn_add_object(object ${flavour} "${kernels_FLAGS}" "${kernels_ONLY}" "${line}")
         list(APPEND objects ${object})
     endforeach()
 

@@ -38,6 +38,14 @@ def is_dequantize_to_f16(operator: str, signature: Signature) -> bool:
     return operator == "dequantize_linear" and signature.output.name == "f16"
 
 
+def reads_bytes_or_computes_with_f16(operator: str, signature: Signature) -> bool:
+    """Whether the instructions of arm64_fp16 help. All other kernels would be those of arm64_neon,
+    byte for byte."""
+    if operator in ("add", "add1"):
+        return signature.has("f16")
+    return signature.input.name in ("i8", "u8")
+
+
 X86_64_AVX512 = Target(
     "x86_64_avx512",
     30,
@@ -87,7 +95,8 @@ TARGETS = [
     # Every ARMv8-A core. All of them have f16 conversions, but Halide emulates these unless it is
     # given arm_fp16. tests/dispatch/leak_test.sh checks that no ARMv8.2 instruction comes with it.
     Target("arm64_neon", 10, arch="arm-64", f16_features="arm_fp16", always="fma", march="armv8-a"),
-    # ARMv8.2 with f16 arithmetic and dot products.
+    # ARMv8.2 with f16 arithmetic and dot products. The latter only tell the CPUs where tbl is fast
+    # (generators/numerics_arm.h).
     Target(
         "arm64_fp16",
         20,
@@ -95,6 +104,7 @@ TARGETS = [
         features="arm_fp16 arm_dot_prod",
         always="fma",
         probe="fphp asimdhp asimddp",
+        only=reads_bytes_or_computes_with_f16,
         march="armv8.2-a+fp16+dotprod",
     ),
     # Browsers, Node.js and other engines of WebAssembly. None of its instructions is sure to fuse a

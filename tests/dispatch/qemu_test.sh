@@ -38,11 +38,11 @@ expect() {
 
 if [[ $arch == arm-64 ]]; then
     for cpu in cortex-a53 cortex-a57 cortex-a72; do
-        expect $cpu 0 "quantize_linear_f32_u8__arm64_neon" "$probe"
+        expect $cpu 0 "dequantize_linear_u8_f32__arm64_neon" "$probe"
     done
     known=$("$qemu" -cpu help || true)  # exits with 1
     for cpu in cortex-a76 neoverse-n1 max; do
-        if [[ $known == *$cpu* ]]; then expect $cpu 0 "quantize_linear_f32_u8__arm64_fp16" "$probe"
+        if [[ $known == *$cpu* ]]; then expect $cpu 0 "dequantize_linear_u8_f32__arm64_fp16" "$probe"
         else echo "skipped: $cpu ($("$qemu" --version | head -n 1) does not know it)"; fi
     done
     expect cortex-a57 0 "$passed" "$tests" --gtest_brief=1 '--gtest_filter=Forcing.*'
@@ -53,7 +53,7 @@ fi
 
 # Below SSE4.1 there must be an error that says so, and no illegal instruction (exit code 132).
 expect core2duo 2 "sse4.1" "$probe"
-expect Nehalem 0 "quantize_linear_f32_u8__x86_64_sse41" "$probe"
+expect Nehalem 0 "dequantize_linear_u8_f32__x86_64_sse41" "$probe"
 # Transpositions and streamed copies are chosen apart from the variant.
 expect Nehalem 0 "$passed" "$plan_tests" --gtest_brief=1 '--gtest_filter=Plan.RandomLayouts*'
 # QEMU before 7.2 has no AVX. Every Haswell would pass for a Nehalem there.
@@ -63,10 +63,10 @@ if grep -q "doesn't support requested feature.*avx" <<<"$haswell"; then
     exit $failed
 fi
 # These lack something: the first has AVX, but the operating system does not save its registers.
-expect Haswell,-xsave 0 "quantize_linear_f32_u8__x86_64_sse41" "$probe"
-expect Haswell,-fma 0 "quantize_linear_f32_u8__x86_64_sse41" "$probe"
-expect Haswell,-f16c 0 "quantize_linear_f32_u8__x86_64_sse41" "$probe"
-expect Haswell 0 "quantize_linear_f32_u8__x86_64_avx2" "$probe"
+expect Haswell,-xsave 0 "dequantize_linear_u8_f32__x86_64_sse41" "$probe"
+expect Haswell,-fma 0 "dequantize_linear_u8_f32__x86_64_sse41" "$probe"
+expect Haswell,-f16c 0 "dequantize_linear_u8_f32__x86_64_sse41" "$probe"
+expect Haswell 0 "dequantize_linear_u8_f32__x86_64_avx2" "$probe"
 
 # A target that cannot run there is refused if it is forced, and skipped by name. One test is left
 # out, because /proc/cpuinfo is that of the real CPU.

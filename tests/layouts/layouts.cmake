@@ -9,7 +9,7 @@ endif()
 if(NOT HEWN_SANITIZED)
     hewn_test_program(hewn_guard_pages_tests hewn::hewn_static layouts/guard_pages_test.cpp)
     hewn_add_test(guard_pages posix quick COMMAND hewn_guard_pages_tests --gtest_brief=1
-        PROPERTIES COST 50)
+        --gtest_filter=GuardPages.*:${tested_variants} PROPERTIES COST 50)
 endif()
 
 hewn_test_objects(hewn_memory_objects layouts/memory_test.cpp)

@@ -11,7 +11,8 @@ if(NOT HEWN_SANITIZED)
     target_link_libraries(hewn_allocation_tests PRIVATE ${CMAKE_DL_LIBS})
     target_link_options(hewn_allocation_tests PRIVATE -Wl,--wrap=hewnrt_halide_malloc
         -Wl,--wrap=hewnrt_halide_do_par_for)
-    hewn_add_test(allocation posix quick COMMAND hewn_allocation_tests --gtest_brief=1 PROPERTIES COST 60)
+    hewn_add_test(allocation posix quick COMMAND hewn_allocation_tests --gtest_brief=1
+        --gtest_filter=Counters.*:Allocation.*:Cpus.*:${tested_variants} PROPERTIES COST 60)
 
     # A sanitizer does not survive a fork of a program with threads.
     hewn_test_program(hewn_fork_tests hewn::hewn_static threads/fork_test.cpp)
