@@ -13,10 +13,10 @@ class DynamicQuantizeRows : public hewn::Elementwise<DynamicQuantizeRows> {
 public:
     static hewn::SignatureTypes types() { return {"dynamic_quantize", {"f32", "i8 u8 f8"}}; }
 
-    Input<Buffer<float, 2>> input{"input"};
+    Input<Buffer<void, 2>> input{"input"};
     Output<Buffer<uint32_t, 2>> range{"range"};
 
-    void configure() {}
+    void configure() { input.set_type(signature_type(0)); }
 
     void generate() {
         lanes_ = natural_vector_size(Float(32));

@@ -21,6 +21,20 @@ struct Elements {
     T operator[](int64_t offset) const { return element<T>(first, offset); }
 };
 
+// The same for a tensor of floats or i32, whose elements a formula first makes f32s. The type is
+// looked at for each element: a formula compiled for each type takes the compiler a minute.
+struct ElementsAsF32 {
+    const void *first;
+    hewn_data_type type;
+    float operator[](int64_t offset) const {
+        float value = 0;
+        with_type<float, f16, bf16, f8e8m0, int32_t>(type, [&](auto tag) {
+            value = reference::to_f32(element<decltype(tag)>(first, offset));
+        });
+        return value;
+    }
+};
+
 // The inputs' first elements, which are null for absent inputs, and the attributes. Attributes that
 // are not given are 0.
 class InputMemory {
@@ -40,9 +54,10 @@ public:
 
     template<class T>
     Elements<T> of(size_t input) const {
-        if (!first_.at(input))
-            throw std::logic_error("input " + std::to_string(input) + " is absent");
-        return {first_[input]};
+        return {present(input)};
+    }
+    ElementsAsF32 as_f32(size_t input, const DataTypes &types) const {
+        return {present(input), types.at(input)};
     }
     // The elements of a zero point. An absent one is one value, at the offset 0.
     template<class T>
@@ -52,6 +67,12 @@ public:
     }
 
 private:
+    const void *present(size_t input) const {
+        if (!first_.at(input))
+            throw std::logic_error("input " + std::to_string(input) + " is absent");
+        return first_[input];
+    }
+
     std::vector<const void *> first_;
     std::vector<int32_t> attributes_;
     bool around_middle_;
@@ -101,29 +122,22 @@ template<>
 struct Formula<HEWN_OPERATOR_QUANTIZE_LINEAR> {
     template<class F>
     static void with(const DataTypes &types, const InputMemory &memory, F &&f) {
-        with_type<float, f16, bf16, int32_t>(types.at(0), [&](auto x_tag) {
-            using X = decltype(x_tag);
-            with_type<float, f16, bf16, f8e8m0>(types.at(1), [&](auto scale_tag) {
-                with_type<int8_t, uint8_t, int16_t, uint16_t, int32_t, uint32_t, i4, u4, i2, u2,
-                          f8e4m3fn, f8e4m3fnuz, f8e5m2, f8e5m2fnuz, f6e2m3, f6e3m2, f4e2m1>(
-                    types.at(3), [&](auto y_tag) {
-                        using Y = decltype(y_tag);
-                        const Elements<X> x = memory.of<X>(0);
-                        const auto scale = memory.of<decltype(scale_tag)>(1);
-                        const Elements<Y> zero_point = memory.zero_point<Y>(2);
-                        const int32_t precision = memory.attribute(0);
-                        const bool saturate = memory.attribute(1) == HEWN_SATURATE_ON;
-                        f([=](const int64_t *at) {
-                            return precision == 0
-                                       ? reference::quantize_linear<Y>(x[at[0]], scale[at[1]],
-                                                                       zero_point[at[2]], saturate)
-                                       : reference::quantize_linear<Y>(
-                                             x[at[0]], scale[at[1]], zero_point[at[2]],
-                                             reference::kPrecisions[precision], saturate);
-                        });
-                    });
+        const ElementsAsF32 x = memory.as_f32(0, types), scale = memory.as_f32(1, types);
+        const int32_t precision = memory.attribute(0);
+        const bool saturate = memory.attribute(1) == HEWN_SATURATE_ON;
+        with_type<int8_t, uint8_t, int16_t, uint16_t, int32_t, uint32_t, i4, u4, i2, u2, f8e4m3fn,
+                  f8e4m3fnuz, f8e5m2, f8e5m2fnuz, f6e2m3, f6e3m2, f4e2m1>(
+            types.at(3), [&](auto y_tag) {
+                using Y = decltype(y_tag);
+                const Elements<Y> zero_point = memory.zero_point<Y>(2);
+                f([=](const int64_t *at) {
+                    return precision == 0 ? reference::quantize_linear<Y>(
+                                                x[at[0]], scale[at[1]], zero_point[at[2]], saturate)
+                                          : reference::quantize_linear<Y>(
+                                                x[at[0]], scale[at[1]], zero_point[at[2]],
+                                                reference::kPrecisions[precision], saturate);
+                });
             });
-        });
     }
 };
 
@@ -131,19 +145,17 @@ template<>
 struct Formula<HEWN_OPERATOR_DEQUANTIZE_LINEAR> {
     template<class F>
     static void with(const DataTypes &types, const InputMemory &memory, F &&f) {
+        const ElementsAsF32 scale = memory.as_f32(1, types);
         with_type<int32_t, int16_t, int8_t, uint32_t, uint16_t, uint8_t, i4, u4, i2, u2, f8e4m3fn,
                   f8e4m3fnuz, f8e5m2, f8e5m2fnuz, f6e2m3, f6e3m2, f4e2m1>(
             types.at(0), [&](auto x_tag) {
-                with_type<float, f16, bf16, f8e8m0>(types.at(1), [&](auto scale_tag) {
-                    with_type<float, f16, bf16>(types.at(3), [&](auto y_tag) {
-                        using X = decltype(x_tag);
-                        using Y = decltype(y_tag);
-                        const Elements<X> x = memory.of<X>(0), zero_point = memory.zero_point<X>(2);
-                        const auto scale = memory.of<decltype(scale_tag)>(1);
-                        f([=](const int64_t *at) {
-                            return reference::dequantize_linear_to<Y>(x[at[0]], scale[at[1]],
-                                                                      zero_point[at[2]]);
-                        });
+                with_type<float, f16, bf16>(types.at(3), [&](auto y_tag) {
+                    using X = decltype(x_tag);
+                    using Y = decltype(y_tag);
+                    const Elements<X> x = memory.of<X>(0), zero_point = memory.zero_point<X>(2);
+                    f([=](const int64_t *at) {
+                        return reference::dequantize_linear_to<Y>(x[at[0]], scale[at[1]],
+                                                                  zero_point[at[2]]);
                     });
                 });
             });

@@ -39,8 +39,11 @@ endif()
 set(variant_suites VariantTest DynamicTest BlocksTest InPlaceTest FpModeTest)
 list(TRANSFORM variant_suites APPEND ".*" OUTPUT_VARIABLE filter)
 list(JOIN filter ":" filter)
-hewn_add_test(api main quick EACH_CPU COMMAND hewn_tests --gtest_brief=1
+hewn_add_test(api main quick COMMAND hewn_tests --gtest_brief=1
     --gtest_filter=-${filter}${not_emulated})
+if(HEWN_TEST_CPUS)
+    hewn_add_test(forcing main EACH_CPU COMMAND hewn_tests --gtest_filter=Forcing.*)
+endif()
 if(HEWN_ARCH STREQUAL "x86-32")
     return()
 endif()
@@ -74,6 +77,11 @@ foreach(target IN LISTS HEWN_BUILT_TARGETS)
             --gtest_filter=${filter})
         set(filter ${few})
     endif()
+    # An emulated CPU and a device in software are as slow.
+    set(add_variants_test hewn_add_test)
+    if(HEWN_TEST_CPUS OR target MATCHES "^(opencl|d3d12)$")
+        set(add_variants_test hewn_add_third_of_test)
+    endif()
     set(quick quick)
     if(device)
         set(quick)
@@ -81,10 +89,9 @@ foreach(target IN LISTS HEWN_BUILT_TARGETS)
     if(target STREQUAL "opencl")  # PoCL takes seconds to compile a kernel
         hewn_add_test(variants.opencl.few main quick COMMAND hewn_tests --gtest_brief=1
             --gtest_filter=${few} ${skipped})
-        string(APPEND filter ":-${few}")
     endif()
-    hewn_add_test(variants.${target} main ${quick} COMMAND hewn_tests --gtest_brief=1
-        --gtest_filter=${filter} ${skipped})
+    cmake_language(CALL ${add_variants_test} variants.${target} main ${quick}
+        COMMAND hewn_tests --gtest_brief=1 --gtest_filter=${filter} ${skipped})
     # A GPU's kernels are the same in both builds.
     if(TARGET hewn_checked AND NOT device)
         hewn_add_test(variants.${target}.checked main checked

@@ -55,7 +55,7 @@ TEST_P(VariantTest, EveryLength) {
     for (const auto &types : variant.all_types()) {
         for (const auto &layouts : all_layouts(variant.op(), {Layout::dense, Layout::scalar})) {
             for (const int64_t length : lengths_of(variant)) {
-                if ((length > 100 || types != variant.types()) && left_out(random, 16)) continue;
+                if ((length > 100 || types != variant.types()) && left_out(random, 16, 2)) continue;
                 Problem problem = make_problem(variant.op(), types, {length}, layouts, random);
                 for (const Scales scales : scales_for(variant)) {
                     fill_inputs(problem, random, scales);
@@ -76,7 +76,7 @@ TEST_P(VariantTest, EveryRowLayout) {
     for (const auto &layouts : all_layouts(
              variant.op(), {Layout::dense, Layout::scalar, Layout::per_row, Layout::per_column})) {
         for (const int64_t length : cpu ? ROW_LENGTHS : DEVICE_ROW_LENGTHS) {
-            if (left_out(random, 6)) continue;
+            if (left_out(random, 6, 2)) continue;
             for (const int64_t padding : {0, 37}) {
                 // Few rows, and enough rows for the form that needs many elements.
                 for (const int64_t rows :
@@ -162,7 +162,7 @@ TEST_P(VariantTest, ParametersOfColumns) {
                       strides.back().end() - ptrdiff_t(zero_point_dimensions), 0);
             Problem problem = make_problem(variant.op(), variant.types(), shape.sizes, strides,
                                            contiguous_strides(shape.sizes), random);
-            if (left_out(random, 8)) continue;
+            if (left_out(random, 8, 2)) continue;
             for (const Scales scales : scales_for(variant)) {
                 fill_inputs(problem, random, scales);
                 ASSERT_TRUE(check(problem, variant.name, random.one_in(2) ? 1 : 0))
