@@ -378,7 +378,9 @@ class Operator(Declaration):
     as_f32: the float types that have no kernels of this operator: the kernels of f32 compute them, and
         their elements are converted.
     kernels: another operator, whose kernels compute this one. It then has no forms and no files of
-        its own."""
+        its own.
+    block_size: how many elements of the last dimension have a scale in the operator's format. Bindings
+        take it by default. 0: the operator is of no format."""
 
     name: str
     number: int
@@ -395,6 +397,7 @@ class Operator(Declaration):
     one_width: bool = False
     as_f32: str = ""
     kernels: str = ""
+    block_size: int = 0
 
     def check(self) -> None:
         self.tensor = by_name(self.tensors)

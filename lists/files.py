@@ -103,7 +103,7 @@ def operators_inc() -> str:
     others).
     Each of the levels, the newest first, is a HEWN_LEVEL(number, least, most, types...) with the
     types of each tensor, or `none` for a tensor that is like another. `like` and the signature are
-    indices of tensors."""
+    indices of tensors. HEWN_BLOCK_SIZE(number, elements) for each operator of a format."""
     lines = []
     for operator in OPERATORS:
         tensors = "".join(f"    {tensor_macro(operator, tensor)}\n" for tensor in operator.tensors)
@@ -125,7 +125,9 @@ def operators_inc() -> str:
             "(" + ", ".join(str(operator.index(name)) for name in operator.signature) + ")",
         ]
         lines.append(f"HEWN_OPERATOR({', '.join(words)},\n  (\n{tensors}  ),\n  (\n{levels}  ))")
-    return x_macros("HEWN_OPERATOR HEWN_TENSOR HEWN_LEVEL", lines)
+        if operator.block_size:
+            lines.append(f"HEWN_BLOCK_SIZE({operator.number}, {operator.block_size})")
+    return x_macros("HEWN_OPERATOR HEWN_BLOCK_SIZE HEWN_TENSOR HEWN_LEVEL", lines)
 
 
 def tensor_macro(operator: Operator, tensor: Tensor) -> str:
@@ -208,6 +210,7 @@ def operators_json() -> str:
             "onnx": operator.onnx,
             "in_place": operator.in_place,
             "one_width": operator.one_width,
+            "block_size": operator.block_size,
             "signature": [operator.index(name) for name in operator.signature],
             "kernels": operator.kernels or operator.name,
             "signatures": [str(signature) for signature in signatures_of(operator)],

@@ -44,6 +44,7 @@ def float_to_8_bits(signature: Signature) -> bool:
 
 INTEGERS = "i32 i16 i8 u32 u16 u8"
 SMALL_FLOATS = "f8e4m3fn f8e4m3fnuz f8e5m2 f8e5m2fnuz f6e2m3 f6e3m2 f4e2m1"
+MX_FLOATS = "f8e4m3fn f8e5m2 f6e2m3 f6e3m2 f4e2m1"
 SCALES = {"AScaleTensor": "f32", "BScaleTensor": "f32", "OutputScaleTensor": "f32"}
 VNNI = ("avx512_cannonlake", "avx512_zen4")
 # Without this argument LLVM would join the products of a batch's vectors, because they are packed
@@ -585,6 +586,145 @@ OPERATORS = [
             Form("columns", "1110 1111", only=to_8_bits, needs="avx2", of="quantize_linear"),
             Form("blocks", "1", only=float_to_8_bits, needs="avx2", since="6.3", of="quantize_linear"),
             Form("rows", "1"),
+        ],
+    ),
+    # The OCP MX formats: a power of two as the scale of each block. Blocks are as DYNAMIC_QUANTIZE's.
+    Operator(
+        "mx_quantize",
+        number=12,
+        command="mx-quantize",
+        onnx="",
+        block_size=32,
+        formula="quantize each block of IN with the power of two of its largest magnitude",
+        tensors=[
+            Tensor("InputTensor", "data"),
+            Tensor("OutputTensor", "output"),
+            Tensor("OutputScaleTensor", "output", blocks=True),
+        ],
+        attributes=[
+            Attribute(
+                "scale_mode",
+                since="hewn",
+                type="mx_scale_mode",
+                values={"floor": ("FLOOR", None), "ceil": ("CEIL", None), "even": ("EVEN", None)},
+            ),
+        ],
+        signature=["InputTensor", "OutputTensor"],
+        as_f32="f16 bf16",
+        levels=[
+            Level(
+                "hewn",
+                (1, 8),
+                {
+                    "InputTensor": "f32 f16 bf16",
+                    "OutputTensor": f"i8 {MX_FLOATS}",
+                    "OutputScaleTensor": "f8e8m0",
+                },
+            ),
+        ],
+        forms=[
+            Form("divide", "100 110 111", of="quantize_linear"),
+            Form("reciprocal", "1", needs="fma", of="quantize_linear"),
+            Form("columns", "1110 1111", needs="avx2", of="quantize_linear"),
+            Form("blocks", "1", needs="avx2", since="6.3", of="quantize_linear"),
+            Form("largest", "1"),
+        ],
+    ),
+    # DEQUANTIZE_LINEAR, but an int8 element i means i / 64.
+    Operator(
+        "mx_dequantize",
+        number=13,
+        command="mx-dequantize",
+        onnx="",
+        block_size=32,
+        formula="IN * scale; an int8 element i means i / 64",
+        kernels="dequantize_linear",
+        tensors=[
+            Tensor("InputTensor", "data"),
+            Tensor("ScaleTensor", "scale"),
+            Tensor("OutputTensor", "output"),
+        ],
+        signature=["InputTensor", "OutputTensor"],
+        as_f32="f16 bf16 f8e8m0",
+        levels=[
+            Level(
+                "hewn",
+                (1, 8),
+                {
+                    "InputTensor": f"i8 {MX_FLOATS}",
+                    "ScaleTensor": "f8e8m0",
+                    "OutputTensor": "f32 f16 bf16",
+                },
+            ),
+        ],
+    ),
+    # NVFP4: a scale of f8e4m3fn for each block of 16 elements, and one of f32 for the tensor. It is
+    # chosen, and written, unless it is given.
+    Operator(
+        "nvfp4_quantize",
+        number=14,
+        command="nvfp4-quantize",
+        onnx="",
+        block_size=16,
+        formula="quantize each block of IN with the scale of its largest magnitude",
+        tensors=[
+            Tensor("InputTensor", "data"),
+            Tensor("TensorScaleTensor", "scale", optional="hewn", one=True),
+            Tensor("OutputTensor", "output"),
+            Tensor("OutputScaleTensor", "output", blocks=True),
+            Tensor("OutputTensorScaleTensor", "output", optional="hewn", one=True),
+        ],
+        signature=["InputTensor", "OutputTensor"],
+        as_f32="f16 bf16",
+        levels=[
+            Level(
+                "hewn",
+                (1, 8),
+                {
+                    "InputTensor": "f32 f16 bf16",
+                    "TensorScaleTensor": "f32",
+                    "OutputTensor": "f4e2m1",
+                    "OutputScaleTensor": "f8e4m3fn",
+                    "OutputTensorScaleTensor": "f32",
+                },
+            ),
+        ],
+        forms=[
+            Form("divide", "100 110 111", of="quantize_linear"),
+            Form("reciprocal", "1", needs="fma", of="quantize_linear"),
+            Form("columns", "1110 1111", needs="avx2", of="quantize_linear"),
+            Form("blocks", "1", needs="avx2", since="6.3", of="quantize_linear"),
+            Form("largest", "1", of="mx_quantize"),
+        ],
+    ),
+    # DEQUANTIZE_LINEAR with the products of the two scales, which are rounded to f32.
+    Operator(
+        "nvfp4_dequantize",
+        number=15,
+        command="nvfp4-dequantize",
+        onnx="",
+        block_size=16,
+        formula="IN * (scale * tensor scale)",
+        kernels="dequantize_linear",
+        tensors=[
+            Tensor("InputTensor", "data"),
+            Tensor("ScaleTensor", "scale"),
+            Tensor("TensorScaleTensor", "scale", one=True),
+            Tensor("OutputTensor", "output"),
+        ],
+        signature=["InputTensor", "OutputTensor"],
+        as_f32="f16 bf16 f8e4m3fn",
+        levels=[
+            Level(
+                "hewn",
+                (1, 8),
+                {
+                    "InputTensor": "f4e2m1",
+                    "ScaleTensor": "f8e4m3fn",
+                    "TensorScaleTensor": "f32",
+                    "OutputTensor": "f32 f16 bf16",
+                },
+            ),
         ],
     ),
 ]

@@ -39,7 +39,9 @@ struct Dynamic {
         : Dynamic(Tensor(types[0], {elements}), Tensor(types[1], {elements})) {}
 
     std::vector<int64_t> ones() const { return std::vector<int64_t>(input.sizes.size(), 1); }
+    std::array<Tensor *, 1> inputs() { return {&input}; }
     std::array<Tensor *, 3> outputs() { return {&output, &scale, &zero_point}; }
+    static constexpr size_t output_count() { return 3; }
     std::vector<hewn_buffer_binding> bindings() const {
         return {output.binding(), scale.binding(), zero_point.binding()};
     }

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "mx.h"
+#include "nvfp4.h"
 #include "operators.h"
 #include "reference.h"
 #include "types.h"
@@ -256,8 +258,40 @@ struct Formula<HEWN_OPERATOR_REQUANTIZE> {
     }
 };
 
+template<>
+struct Formula<HEWN_OPERATOR_MX_DEQUANTIZE> {
+    template<class F>
+    static void with(const DataTypes &types, const InputMemory &memory, F &&f) {
+        with_type<int8_t, f8e4m3fn, f8e5m2, f6e2m3, f6e3m2, f4e2m1>(types.at(0), [&](auto x_tag) {
+            with_type<float, f16, bf16>(types.at(2), [&](auto y_tag) {
+                using Y = decltype(y_tag);
+                const Elements<decltype(x_tag)> x = memory.of<decltype(x_tag)>(0);
+                const Elements<f8e8m0> scale = memory.of<f8e8m0>(1);
+                f([=](const int64_t *at) {
+                    return reference::mx_dequantize<Y>(x[at[0]], scale[at[1]]);
+                });
+            });
+        });
+    }
+};
+template<>
+struct Formula<HEWN_OPERATOR_NVFP4_DEQUANTIZE> {
+    template<class F>
+    static void with(const DataTypes &types, const InputMemory &memory, F &&f) {
+        with_type<float, f16, bf16>(types.at(3), [&](auto y_tag) {
+            using Y = decltype(y_tag);
+            const Elements<f4e2m1> x = memory.of<f4e2m1>(0);
+            const Elements<f8e4m3fn> scale = memory.of<f8e4m3fn>(1);
+            const float tensor_scale = memory.of<float>(2)[0];
+            f([=](const int64_t *at) {
+                return reference::nvfp4_dequantize<Y>(x[at[0]], scale[at[1]], tensor_scale);
+            });
+        });
+    }
+};
+
 // The scales and zero points of these operators depend on many elements (dynamic.h,
-// dynamic_blocks.h).
+// block_problems.h).
 struct NotElementwise {
     template<class F>
     static void with(const DataTypes &, const InputMemory &, F &&) {
@@ -268,6 +302,10 @@ template<>
 struct Formula<HEWN_OPERATOR_DYNAMIC_QUANTIZE_LINEAR> : NotElementwise {};
 template<>
 struct Formula<HEWN_OPERATOR_DYNAMIC_QUANTIZE> : NotElementwise {};
+template<>
+struct Formula<HEWN_OPERATOR_MX_QUANTIZE> : NotElementwise {};
+template<>
+struct Formula<HEWN_OPERATOR_NVFP4_QUANTIZE> : NotElementwise {};
 
 // Calls Formula<type>::with. Throws std::logic_error if there is no such operator.
 template<class F>

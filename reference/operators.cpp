@@ -151,6 +151,10 @@ DataTypes operand_types(const OperatorFacts &op, const std::string &signature) {
         if (!std::getline(words, word, '_'))
             throw std::logic_error(op.name + ": a signature of too few types: " + signature);
         types[t] = parse_type(word);
+        // Kernels of codes serve small floats that are packed, too, and NVFP4 has only those.
+        const DataTypes &newest = op.tensors[t].newest;
+        if (is_code(types[t]) && std::count(newest.begin(), newest.end(), types[t]) == 0)
+            types[t] = newest.at(0);
         // The tensor that this one is like has the same type, unless the signature names it too.
         const int like = op.tensors[t].like;
         if (like >= 0 && !types[size_t(like)]) types[size_t(like)] = types[t];

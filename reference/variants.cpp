@@ -30,7 +30,7 @@ std::vector<DataTypes> Variant::all_types() const {
             if (sub_byte_bits_of(type) == 0 && !is_code(type)) continue;
             DataTypes types = all[0];
             std::replace(types.begin(), types.end(), byte_of(type), type);
-            if (types != all[0]) all.push_back(types);
+            if (types != all[0] && facts(op()).takes(types)) all.push_back(types);
         }
     }
     return all;

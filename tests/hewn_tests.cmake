@@ -9,7 +9,7 @@ set(main_sources
     api/constants_test.cpp
     api/cpp_api_test.cpp
     operators/dynamic_quantize_linear_test.cpp
-    operators/dynamic_quantize_test.cpp
+    operators/block_scales_test.cpp
     dispatch/forcing_test.cpp
     operators/fpmode_test.cpp
     operators/reference_test.cpp
@@ -20,7 +20,7 @@ if(HEWN_ARCH STREQUAL "x86-32")  # tests for which the width of addresses matter
     set(main_sources api/binding_test.cpp api/validation_test.cpp)
 elseif(HEWN_OBJECT_FORMAT STREQUAL "WASM")  # without tests of threads, modes and exceptions
     set(main_sources api/binding_test.cpp api/constants_test.cpp
-        operators/dynamic_quantize_linear_test.cpp operators/dynamic_quantize_test.cpp
+        operators/dynamic_quantize_linear_test.cpp operators/block_scales_test.cpp
         api/validation_test.cpp operators/variants_test.cpp)
 endif()
 if(TARGET hewn_checked)

@@ -32,17 +32,23 @@ constexpr struct {
               {ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E8M0, HEWN_DATA_TYPE_FLOAT8E8M0},
               {ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT4E2M1, HEWN_DATA_TYPE_FLOAT4E2M1}};
 
-uint32_t index_of(hewn_operator_type type, hewn_operator_info &info) {
-    uint32_t index = 0;
+// The number of an operator in the table of this build of hewn; none, if the build lacks it.
+std::optional<uint32_t> index_of(hewn_operator_type type, hewn_operator_info &info) {
     info.struct_size = sizeof info;
-    while (hewn_get_operator(index, HEWN_FEATURE_LEVEL_NEWEST, &info), info.type != type) index++;
-    return index;
+    for (uint32_t i = 0; i < hewn_operator_count(); i++) {
+        hewn_get_operator(i, HEWN_FEATURE_LEVEL_NEWEST, &info);
+        if (info.type == type) return i;
+    }
+    return std::nullopt;
 }
 
-Operator read_operator(hewn_operator_type type, std::string domain, std::string name, bool between,
-                       std::vector<int> versions) {
+// Adds an ONNX operator, if this build has hewn's operator for it.
+void add_operator(std::vector<Operator> &all, hewn_operator_type type, std::string domain,
+                  std::string name, bool between, std::vector<int> versions) {
     hewn_operator_info info = {};
-    const uint32_t index = index_of(type, info);
+    const std::optional<uint32_t> found = index_of(type, info);
+    if (!found) return;
+    const uint32_t index = *found;
     if (domain == "ai.onnx") domain.clear();  // as models have it
     Operator op = {type,
                    std::move(domain),
@@ -58,17 +64,19 @@ Operator read_operator(hewn_operator_type type, std::string domain, std::string 
         hewn_get_operator_tensor(index, t, HEWN_FEATURE_LEVEL_NEWEST, &op.tensors[t]);
         (op.tensors[t].role == HEWN_TENSOR_ROLE_OUTPUT ? op.outputs : op.inputs)++;
     }
-    return op;
+    all.push_back(std::move(op));
 }
 
 }  // namespace
 
 const std::vector<Operator> &operators() {
-    static const std::vector<Operator> all = {
+    static const std::vector<Operator> all = [] {
+        std::vector<Operator> read;
 #define HEWN_ONNX_NODE(type, domain, name, between, ...) \
-    read_operator(type, domain, name, between, {__VA_ARGS__}),
+    add_operator(read, type, domain, name, between, {__VA_ARGS__});
 #include "onnx.inc"
-    };
+        return read;
+    }();
     return all;
 }
 

@@ -45,12 +45,18 @@ ABOUT = {
     "variant": "a target (\"x86_64_avx2\") or the name of a kernel, as in hewn.variants(), to use"
     " instead of the best one for this CPU.",
 }
+TYPE_WITHOUT_DEFAULT = ABOUT["dtype"].replace(" By default it is {default}.", " It has no default.")
 # The same where the operator chooses the scales.
 ABOUT_CHOSEN = {
     "axis": "the dimension of `{x}` whose elements share a scale: with -1 each row of a matrix has one. A"
     " negative one counts from the end. Without it all elements share one.",
     "block_size": "how many elements along `axis` share a scale, instead of all of them; the last block may"
     " be shorter.",
+}
+# The same where the operator's format has blocks.
+ABOUT_FORMAT = {
+    "axis": "the dimension of `{x}` along which the blocks lie; a negative one counts from the end.",
+    "block_size": "how many elements a block has; the last one may be shorter.",
 }
 ATTRIBUTES = {
     "saturate": " It is about an output of float8: True makes the largest number of whatever is beyond"
@@ -116,6 +122,9 @@ class Operator:
         self.inputs = self.names[: roles.index("output")]
         self.output, *self.others = self.tensors[len(self.inputs) :]
         self.chooses_blocks = any(tensor["blocks"] for tensor in self.others)
+        # The keywords whose default is not None.
+        blocks = row["block_size"]
+        self.keyword_defaults = {"axis": -1, "block_size": blocks} if blocks else {}
         self.attributes = [attribute["name"] for attribute in row["attributes"]]
         self.choices = {
             a["name"]: [*map(python_value, a["values"])] for a in row["attributes"] if a["values"]
@@ -132,19 +141,25 @@ class Operator:
 
     def keywords(self):
         """The keywords that the function has: axis and block_size if a scale or zero point may have
-        several elements, dtype if the output's type does not follow from the data, out if there is
-        one output."""
+        several elements, dtype if the output's type does not follow from the data, scale_dtype if
+        scales of several types can be chosen, out if there is one output."""
         wide = any(
             t["role"] in ("scale", "zero_point") and not t["one_element"] for t in self.tensors
         )
         like = self.output["like"]
-        typed = like < 0 or self.tensors[like]["role"] != "data"
+        typed = len(self.types[self.output["name"]]) > 1 if like < 0 else self.tensors[like]["role"] != "data"
         blocks = wide or self.chooses_blocks
+        scales = self.types[self.others[0]["name"]] if self.chooses_blocks else []
         given = {
-            "axis": blocks, "block_size": blocks, "dtype": typed, "scale_dtype": self.chooses_blocks,
+            "axis": blocks, "block_size": blocks, "dtype": typed, "scale_dtype": len(scales) > 1,
             "out": not self.others,
         }
         return [word for word in KEYWORDS if given.get(word, True)]
+
+    def requires_type(self):
+        """Whether the function has a dtype without a default. It is then a positional parameter."""
+        usual = {"u8", "f32"} & {*self.types.get(self.output["name"], [])}
+        return self.output["like"] < 0 and "dtype" in self.keywords() and not usual
 
     def defaults(self):
         """The defaults of the inputs: "None" for optional inputs at the end, "" for the others."""
@@ -160,9 +175,14 @@ class Operator:
             kind += " | None" if tensor["optional_from"] else ""
             text = f"{name}: {kind}" if annotated else name
             yield text + (" = " if annotated else "=") + default if default else text
+        if self.requires_type():
+            yield "dtype: DType" if annotated else "dtype"
         yield "*"
         for word in self.keywords():
-            yield f"{word}: {KEYWORDS[word]} = None" if annotated else f"{word}=None"
+            if word == "dtype" and self.requires_type():
+                continue
+            default = self.keyword_defaults.get(word)
+            yield f"{word}: {KEYWORDS[word]} = {default}" if annotated else f"{word}={default}"
         for word in self.attributes:
             kind = self.attribute_type(word)
             yield f"{word}: {kind} | None = None" if annotated else f"{word}=None"
@@ -202,13 +222,17 @@ class Operator:
         if tensor["mixed"]:
             return f" A number becomes {self.like_text(tensor)}."
         if tensor["like"] < 0:
-            return " A number becomes float32, or the type that `dtype` or `out` asks for."
+            first, *others = self.types[tensor["name"]]
+            asked = ", or the type that `dtype` or `out` asks for" if others else ""
+            return f" A number becomes {self.type_name(first)}{asked}."
         return ""
 
     def absent_text(self, tensor):
         """What an absent tensor means, and which zero points are allowed where that depends on types."""
         if not tensor["optional_from"]:
             return ""
+        if tensor["role"] == "scale":
+            return " Without it hewn chooses it, and returns it too."
         middle = ", or for an unsigned type the middle of its range" if tensor["middle"] else ""
         text = f" None means 0{middle}."
         if SMALL_FLOATS.keys() & self.types.get(self.tensors[tensor["like"]]["name"], []):
@@ -227,6 +251,8 @@ class Operator:
             scales = [python_type(word) for word in words if word in SMALL_FLOATS]
             other = f", or float32 if that is {listed(scales)}" if scales else ""
             return f"that of `{self.names[like]}`{other}"
+        if "u8" not in self.types[self.output["name"]]:
+            return "float32"
         data = self.types.get(self.tensors[0]["name"])
         of_data = all(word in self.types[self.output["name"]] for word in data)
         default = f"that of `{self.inputs[0]}`" if of_data else "uint8"
@@ -250,6 +276,9 @@ class Operator:
             "scales": self.type_text(self.others[0]) if self.others else "",
         }
         texts = ABOUT | (ABOUT_CHOSEN if self.chooses_blocks else {})
+        texts |= ABOUT_FORMAT if self.keyword_defaults else {}
+        if self.requires_type():
+            texts["dtype"] = TYPE_WITHOUT_DEFAULT
         about = {word: texts[word].format(**values) for word in self.keywords()}
         for attribute in self.row["attributes"]:
             about[attribute["name"]] = attribute_text(attribute)
@@ -282,12 +311,23 @@ class Operator:
             return f"Returns {out}"
         shape = "one element"
         if self.chooses_blocks:
-            shape = f"one element, or with `axis` as many dimensions as `{self.inputs[0]}`, with an element"
-            shape += " for each block"
-        others = [f"`{python_name(t)}`: {self.type_text(t)}; {shape}" for t in self.others]
-        if self.others and self.others[-1]["optional_from"]:
-            others[-1] += f"; only if `{self.attributes[0]}` is {self.row['attributes'][0]['values'][0]}"
+            shape = f"as many dimensions as `{self.inputs[0]}`, with an element for each block"
+            if not self.keyword_defaults:
+                shape = f"one element, or with `axis` {shape}"
+        others = [
+            f"`{python_name(t)}`: {self.type_text(t)}; {'one element' if t['one_element'] else shape}"
+            for t in self.others
+        ]
+        if self.others[-1]["optional_from"]:
+            others[-1] += f"; only if {self.condition_text()}"
         return f"Returns a tuple of new arrays. {out} {'. '.join(others)}."
+
+    def condition_text(self):
+        """When the optional output is there."""
+        if self.attributes:
+            return f"`{self.attributes[0]}` is {self.row['attributes'][0]['values'][0]}"
+        inputs = zip(self.names, self.tensors[: len(self.inputs)])
+        return f"`{next(name for name, t in inputs if t['optional_from'])}` is None"
 
     def call(self):
         passed = [word if word in self.keywords() else "None" for word in KEYWORDS]
@@ -323,7 +363,9 @@ class Operator:
             "optional": tuple(bool(tensor["optional_from"]) for tensor in self.tensors),
             "like": tuple((tensor["like"], tensor["integers"]) for tensor in self.tensors),
             "mixed": tuple(bool(tensor["mixed"]) for tensor in self.tensors),
+            "types": tuple(tuple(map(python_type, self.types.get(t["name"], []))) for t in self.tensors),
             "signature": tuple(self.row["signature"]),
+            "block_size": self.row["block_size"],
             "keywords": tuple(self.keywords()),
             "attributes": tuple(self.attributes),
             "choices": {name: tuple(values) for name, values in self.choices.items()},

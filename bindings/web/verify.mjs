@@ -56,9 +56,10 @@ function smallFloat({bits, mantissa, bias, largest, nan, sign}) {
 /** [number(code), code(number)] of each small float. */
 export const SMALL = Object.fromEntries(
     Object.entries(SMALL_FLOATS).map(([name, numbers]) => [name, smallFloat(numbers)]));
-// The types that kernels take as codes in bytes, which their signatures call f8.
-const CODES = Object.keys(SMALL_FLOATS).filter(
-    name => SMALL_FLOATS[name].bits === 8 && SMALL_FLOATS[name].sign);
+// Whether an operator is verified with a type that kernels take as codes in bytes, which their
+// signatures call f8. Formulas of single elements are evaluated only with whole bytes.
+const isVerified = (name, operator) =>
+    SMALL_FLOATS[name]?.sign && (SMALL_FLOATS[name].bits === 8 || WHOLE[operator]);
 
 // ---- The formulas ----
 
@@ -138,7 +139,60 @@ const WHOLE = {
         return {...outputs, output, outputZeroPoint: [zeroPoint]};
     },
     dynamicQuantizeLinear: (input, type) => WHOLE.dynamicQuantize(input, type),
+    mxQuantize(input, type, {scale_mode}) {
+        const outputs = rowsOf(input).map(row => mxBlock(row, type, scale_mode));
+        return {output: outputs.flatMap(([codes]) => codes), outputScale: outputs.map(([, byte]) => byte)};
+    },
+    nvfp4Quantize(input, type, attributes, {tensorScale}) {
+        const rows = rowsOf(input);
+        const most = Math.max(0, ...rows.map(largestBits).filter(bits => bits < INFINITE));
+        const chosen = most ? f32(floatOf(most) / 2688) : 1, scale = tensorScale ? stored(tensorScale)[0] : chosen;
+        const outputs = rows.map(row => nvfp4Block(row, type, scale));
+        return {
+            output: outputs.flatMap(([codes]) => codes), outputScale: outputs.map(([, code]) => code),
+            outputTensorScale: [scale],
+        };
+    },
 };
+
+// ---- Blocks of MX and NVFP4: here each row is one ----
+
+const INFINITE = 0x7f800000;  // the bits of an infinite f32, and of no smaller one
+function bitsOf(x) {
+    scratch.setFloat32(0, x);
+    return scratch.getUint32(0);
+}
+function floatOf(bits) {
+    scratch.setUint32(0, bits);
+    return scratch.getFloat32(0);
+}
+const largestBits = row => Math.max(...row.map(x => bitsOf(x) & 0x7fffffff));
+const rowsOf = input => Array.from({length: ROWS}, (_, y) => input.slice(y * COLUMNS, (y + 1) * COLUMNS));
+
+// [codes, the scale's byte] of MX_QUANTIZE.
+function mxBlock(row, type, mode) {
+    const bits = largestBits(row);
+    if (bits >= INFINITE) return [row.map(() => (type.isFloat ? type.nan : 0)), 255];
+    const largest = bitsOf(type.isFloat ? type.number(type.stored(Infinity)) : 127 / 64);
+    const emax = (largest >> 23) - 127, top = largest & 0x7fffff, fraction = bits & 0x7fffff;
+    let exponent = bits >> 23;
+    if (mode === 'ceil') exponent += (exponent ? fraction : 2 * fraction - 0x800000) > top ? 1 : 0;
+    if (mode === 'even') exponent = (bits + 2 ** (22 - type.mantissa)) >> 23;
+    const byte = Math.min(Math.max(exponent - emax, 0), 254), scale = 2 ** (byte - 127);
+    const code = x => (type.isFloat ? type.stored(f32(x / scale))
+        : Math.min(Math.max(rint(64 * f32(x / scale)), -127), 127));
+    return [row.map(code), byte];
+}
+
+// [codes, the scale's code] of NVFP4_QUANTIZE.
+function nvfp4Block(row, type, tensorScale) {
+    const bits = largestBits(row), [number, code] = SMALL.float8e4m3fn;
+    const exact = bits < INFINITE ? f32(f32(floatOf(bits) / 6) / tensorScale) : NaN;
+    const scale = bits ? code(exact) : 0, factor = f32(number(scale) * tensorScale);
+    const zero = x => (x < 0 || Object.is(x, -0) ? -0 : 0);
+    const element = x => type.stored(factor === 0 ? zero(x) : f32(x / factor));
+    return [row.map(x => (Number.isNaN(number(scale)) ? 0 : element(x))), scale];
+}
 
 // ---- Elements ----
 
@@ -149,8 +203,9 @@ function typeOf(dataType) {
     const signed = dataType.startsWith('int');
     const halves = {float16: [fromF16, toF16], bfloat16: [fromBf16, toBf16]};
     const [number, toBits] = halves[dataType] ?? SMALL[dataType] ?? [];
+    const {nan, mantissa = 6} = SMALL_FLOATS[dataType] ?? {};  // 6: of MX's int8
     const type = {
-        bits, isFloat, Array: halves[dataType] ? Uint16Array : arrayOf(dataType),
+        bits, isFloat, nan, mantissa, Array: halves[dataType] ? Uint16Array : arrayOf(dataType),
         number: number ?? (x => x), stored: toBits ?? (x => x),
     };
     if (!isFloat) type.least = signed ? -(2 ** (bits - 1)) : 0;
@@ -205,7 +260,7 @@ function typesOf({tensors}, signature, ofCodes) {
     const words = signature.split('_').map(word => (word === 'f8' ? ofCodes
         : word.replace(/^[a-z]+/, kind => ({f: 'float', bf: 'bfloat', i: 'int', u: 'uint'})[kind])));
     const types = tensors.map(tensor => (tensor.inSignature ? words.shift() : undefined));
-    const resolve = i => types[i] ??= tensors[i].like < 0 ? 'float32' : likeOf(tensors[i]);
+    const resolve = i => types[i] ??= tensors[i].like < 0 ? tensors[i].types[0] : likeOf(tensors[i]);
     const likeOf = ({like, likeIntegers}) =>
         (likeIntegers && !typeOf(resolve(like)).isFloat ? likeIntegers : resolve(like));
     // Some operators' signatures name a tensor that has another tensor's type. That one's type then
@@ -225,19 +280,28 @@ const describe = (dataType, axis) =>
 
 const aScale = random => f32(2 ** -(random() % 9) * (1 + (random() % 3) / 7));
 
-function problem(hewn, row, types, axis, random, {mode} = {}) {
-    const tensors = {};
-    for (const {name, role, oneElement, optional} of row.tensors) {
-        const isParameter = role === 'output' && name !== 'output' && !oneElement;
-        if (isParameter) {  // one scale that is chosen for all elements
-            const isAbsent = optional && mode && mode !== 'asymmetric';
-            if (!isAbsent) tensors[name] = hewn.tensor(repeated(types[name], SHAPE));
+// Whether an optional tensor is absent: the zero point of some modes, and the scale of the tensor as an
+// input or as an output.
+function isAbsent({role, oneElement}, {mode = 'asymmetric'}, gives) {
+    if (!oneElement) return mode !== 'asymmetric';
+    return gives === (role === 'output');
+}
+
+// `gives`: a scale that may be absent is given.
+function problem(hewn, row, types, axis, random, attributes, gives) {
+    const tensors = {}, ofFormat = /^(mx|nvfp4)/.test(row.name);
+    for (const tensor of row.tensors) {
+        const {name, role, oneElement, optional} = tensor;
+        if (WHOLE[row.name] && optional && isAbsent(tensor, attributes, gives)) continue;
+        const isChosen = role === 'output' && name !== 'output' && !oneElement;
+        if (isChosen) {  // one scale for all elements, or for each row
+            tensors[name] = hewn.tensor(describe(types[name], ofFormat ? 0 : undefined));
             continue;
         }
         const contiguous = role === 'data' || role === 'output';
         const desc = contiguous ? {dataType: types[name], shape: oneElement ? [1, 1] : SHAPE}
             : describe(types[name], oneElement ? undefined : axis);
-        const tensor = tensors[name] = hewn.tensor(desc), view = stored(tensor);
+        const made = tensors[name] = hewn.tensor(desc), view = stored(made);
         const type = typeOf(types[name]);
         if (role === 'scale') view.forEach((_, i) => { view[i] = type.stored(aScale(random)); });
         else if (role !== 'output') fill(view, type, random);
@@ -267,9 +331,20 @@ function expectedOutput(row, tensors, attributes) {
     if (!WHOLE[row.name]) return {output: elementwise(row, tensors, attributes)};
     const {number} = typeOf(tensors.input.dataType);
     const input = Array.from(stored(tensors.input), number);
-    const outputs = WHOLE[row.name](input, typeOf(tensors.output.dataType), attributes);
+    const outputs = WHOLE[row.name](input, typeOf(tensors.output.dataType), attributes, tensors);
     return Object.fromEntries(Object.entries(outputs).filter(([name]) => tensors[name]).map(
-        ([name, values]) => [name, new (typeOf(tensors[name].dataType).Array)(values)]));
+        ([name, values]) => [name, packed(values, typeOf(tensors[name].dataType))]));
+}
+
+// The elements as memory has them: those of sub-byte types bit by bit, the first in the lowest bits.
+function packed(values, {bits, Array: Elements}) {
+    if (bits >= 8) return new Elements(values);
+    const bytes = new Uint8Array(Math.ceil(values.length * bits / 8));
+    values.forEach((value, i) => {
+        for (let bit = i * bits; bit < (i + 1) * bits; bit++)
+            bytes[bit >> 3] |= ((value >> (bit - i * bits)) & 1) << (bit & 7);
+    });
+    return bytes;
 }
 
 function elementwise(row, tensors, attributes) {
@@ -294,6 +369,7 @@ const PARAMETERS = {alpha: 0.375, beta: -0.75, bias: 0.5, threshold: 1.5, min: -
 // type has.
 function attributesOf({attributes}, isFloat) {
     const [choice, ...parameters] = attributes;
+    if (choice?.name === 'scale_mode') return choice.values.map(mode => ({scale_mode: mode}));
     if (choice?.name === 'mode')
         return choice.values.filter(mode => !isFloat || mode === 'symmetric').map(mode => ({mode}));
     if (choice?.name !== 'activation') return [{}];
@@ -308,18 +384,21 @@ export function verifyVariant(hewn, {name, operator, signature}, seed = 1) {
     const wide = row.tensors.some(({role, oneElement}) => role === 'scale' && !oneElement);
     const axes = wide ? [undefined, 0, 1] : [undefined];
     const result = {variant: name, elements: 0, differing: 0};
-    const codes = operator === 'dynamicQuantize' ? ['float8e4m3fn', 'float8e5m2'] : CODES;
-    const formats = signature.split('_').includes('f8') ? codes : [undefined];
-    const runs = formats.flatMap(ofCodes => axes.flatMap(axis => attributesOf(row, Boolean(ofCodes)).map(
-        attributes => ({ofCodes, axis, attributes}))));
-    for (const {ofCodes, axis, attributes} of runs) {
-        const tensors = problem(hewn, row, typesOf(row, signature, ofCodes), axis, random, attributes);
+    const words = signature.split('_'), inSignature = row.tensors.filter(tensor => tensor.inSignature);
+    const {types = []} = inSignature[words.indexOf('f8')] ?? {};
+    const formats = words.includes('f8') ? types.filter(name => isVerified(name, operator)) : [undefined];
+    const mayGive = row.tensors.some(({role, optional}) => role === 'scale' && optional) ? [true, false] : [true];
+    const runs = formats.flatMap(ofCodes => axes.flatMap(axis => mayGive.flatMap(
+        gives => attributesOf(row, Boolean(ofCodes)).map(attributes => ({ofCodes, axis, gives, attributes})))));
+    for (const {ofCodes, axis, gives, attributes} of runs) {
+        const tensors = problem(hewn, row, typesOf(row, signature, ofCodes), axis, random, attributes, gives);
         const compiled = hewn.compile(operator, tensors, {variant: name, attributes});
         compiled.run(tensors);
         for (const [name, expected] of Object.entries(expectedOutput(row, tensors, attributes))) {
             const {dataType, length} = tensors[name];
+            const got = stored(tensors[name]).subarray(0, expected.length);
             result.elements += length;
-            result.differing += differing(dataType, stored(tensors[name]), expected);
+            result.differing += differing(dataType, got, expected);
         }
         for (const owner of [compiled, ...Object.values(tensors)]) owner.destroy();
     }

@@ -512,6 +512,76 @@ typedef struct hewn_dynamic_quantize_desc {
     float min_scale;                                  /* of ASYMMETRIC and SYMMETRIC */
 } hewn_dynamic_quantize_desc;
 
+/* How MX_QUANTIZE chooses a block's scale from its largest magnitude a. 2^emax is the exponent of
+ * the element type's largest number: 2^8, 2^15, 2^2, 2^4 and 2^2 of FLOAT8E4M3FN, FLOAT8E5M2,
+ * FLOAT6E2M3, FLOAT6E3M2 and FLOAT4E2M1, and 1 of INT8. */
+typedef int32_t hewn_mx_scale_mode;
+enum {
+    /* s = 2^(floor(log2(a)) - emax), the rule of the OCP specification; larger elements saturate */
+    HEWN_MX_SCALE_MODE_FLOOR = 0,
+    /* the smallest power of two by which no element exceeds the type's range */
+    HEWN_MX_SCALE_MODE_CEIL = 1,
+    /* as FLOOR, after a is rounded to the precision of the elements */
+    HEWN_MX_SCALE_MODE_EVEN = 2
+};
+
+/* MX_QUANTIZE: f = x / s, rounded to nearest, ties to even, where s is an output, too: a power of
+ * two for each block of x. It needs HEWN_FEATURE_LEVEL_HEWN.
+ * - The blocks are those of s, as in DYNAMIC_QUANTIZE. OCP's formats have blocks of 32 elements.
+ * - f saturates. An INT8 element i means i / 64 and is never -128.
+ * - s is between 2^-127 and 2^127. A block of zeros has 2^-127.
+ * - If a block has a NaN or an infinity, its s is NaN, and its elements are NaN, or 0 if their type
+ *   has no NaN.
+ * - The outputs are bound in the order f, s. They may not overlap. */
+typedef struct hewn_mx_quantize_desc {
+    uint32_t struct_size;                        /* sizeof(hewn_mx_quantize_desc) */
+    const hewn_tensor_desc *input_tensor;        /* x */
+    const hewn_tensor_desc *output_tensor;       /* f */
+    const hewn_tensor_desc *output_scale_tensor; /* s, FLOAT8E8M0 */
+    hewn_mx_scale_mode scale_mode;               /* how s is chosen */
+    int32_t reserved;                            /* must be 0 */
+} hewn_mx_quantize_desc;
+
+/* MX_DEQUANTIZE: f = x * s, with the blocks of s. For floats it is DEQUANTIZE_LINEAR, and an INT8
+ * element i means i / 64. The product is rounded once, to the type of f. It needs
+ * HEWN_FEATURE_LEVEL_HEWN. */
+typedef struct hewn_mx_dequantize_desc {
+    uint32_t struct_size;                  /* sizeof(hewn_mx_dequantize_desc) */
+    const hewn_tensor_desc *input_tensor;  /* x */
+    const hewn_tensor_desc *scale_tensor;  /* s, FLOAT8E8M0 */
+    const hewn_tensor_desc *output_tensor; /* f */
+} hewn_mx_dequantize_desc;
+
+/* NVFP4_QUANTIZE: f = x / (s * t), rounded to FLOAT4E2M1, ties to even, saturating. s is an output:
+ * a scale for each block of x. t is one scale for the tensor, which is given or an output. It needs
+ * HEWN_FEATURE_LEVEL_HEWN.
+ * - The blocks are those of s, as in DYNAMIC_QUANTIZE. NVFP4 has blocks of 16 elements.
+ * - s = (a / 6) / t, rounded to FLOAT8E4M3FN, saturating, where a is the block's largest magnitude.
+ *   s * t is rounded to FLOAT32. If it is 0, f is a zero with the sign of x.
+ * - If t is not given, it is A / 2688, where A is the largest a, or 1 if A is 0.
+ * - If a block has a NaN or an infinity, its s is NaN, its elements are 0, and it does not count in
+ *   A.
+ * - The outputs are bound in the order f, s, t. None may overlap another. */
+typedef struct hewn_nvfp4_quantize_desc {
+    uint32_t struct_size;                               /* sizeof(hewn_nvfp4_quantize_desc) */
+    const hewn_tensor_desc *input_tensor;               /* x */
+    const hewn_tensor_desc *tensor_scale_tensor;        /* t, FLOAT32; NULL: it is an output */
+    const hewn_tensor_desc *output_tensor;              /* f */
+    const hewn_tensor_desc *output_scale_tensor;        /* s */
+    const hewn_tensor_desc *output_tensor_scale_tensor; /* t; NULL if it is given */
+} hewn_nvfp4_quantize_desc;
+
+/* NVFP4_DEQUANTIZE: f = x * (s * t), with the blocks of s. Both products are rounded to FLOAT32,
+ * and the second one then to the type of f. These are the results of two DEQUANTIZE_LINEAR. It
+ * needs HEWN_FEATURE_LEVEL_HEWN. */
+typedef struct hewn_nvfp4_dequantize_desc {
+    uint32_t struct_size;                        /* sizeof(hewn_nvfp4_dequantize_desc) */
+    const hewn_tensor_desc *input_tensor;        /* x */
+    const hewn_tensor_desc *scale_tensor;        /* s */
+    const hewn_tensor_desc *tensor_scale_tensor; /* t, FLOAT32 */
+    const hewn_tensor_desc *output_tensor;       /* f */
+} hewn_nvfp4_dequantize_desc;
+
 /* Which operator a hewn_operator_desc describes. */
 typedef int32_t hewn_operator_type;
 enum {
@@ -525,7 +595,11 @@ enum {
     HEWN_OPERATOR_DEQUANTIZE = 8,              /* desc: hewn_dequantize_desc */
     HEWN_OPERATOR_REQUANTIZE = 9,              /* desc: hewn_requantize_desc */
     HEWN_OPERATOR_ADD1 = 10,                   /* desc: hewn_add1_desc */
-    HEWN_OPERATOR_DYNAMIC_QUANTIZE = 11        /* desc: hewn_dynamic_quantize_desc */
+    HEWN_OPERATOR_DYNAMIC_QUANTIZE = 11,       /* desc: hewn_dynamic_quantize_desc */
+    HEWN_OPERATOR_MX_QUANTIZE = 12,            /* desc: hewn_mx_quantize_desc */
+    HEWN_OPERATOR_MX_DEQUANTIZE = 13,          /* desc: hewn_mx_dequantize_desc */
+    HEWN_OPERATOR_NVFP4_QUANTIZE = 14,         /* desc: hewn_nvfp4_quantize_desc */
+    HEWN_OPERATOR_NVFP4_DEQUANTIZE = 15        /* desc: hewn_nvfp4_dequantize_desc */
 };
 
 /* An operator of any type, for hewn_compile. */
@@ -1054,14 +1128,14 @@ typedef struct hewn_operator_tensor_info {
     uint32_t types; /* at the level: bit t is set if the data type of number t is allowed */
 } hewn_operator_tensor_info;
 
-/* Returns the number of operators, which is the same for every feature level and build of a
- * version. */
+/* Returns the number of operators of this build, which is the same for every feature level. A build
+ * may lack operators (CMake's options HEWN_OPERATORS, HEWN_SIGNATURES and HEWN_FEATURE_LEVEL); for
+ * these, hewn_compile returns HEWN_STATUS_UNSUPPORTED. */
 HEWN_API uint32_t HEWN_CALL hewn_operator_count(void);
-/* Describes operator number `index`, from 0 on, at a feature level. The table does not depend on
- * which kernels a build has (see hewn_get_variant), except that a build may lack the newest levels,
- * and has no attributes of operators that it has no kernels of.
- * HEWN_STATUS_INVALID_ARGUMENT: there is no such operator, this build has no such level, info is
- * NULL, or its struct_size is too small. */
+/* Describes operator number `index`, from 0 on, at a feature level. The types do not depend on
+ * which kernels of an operator the build has (see hewn_get_variant). HEWN_STATUS_INVALID_ARGUMENT:
+ * there is no such operator, this build has no such level, info is NULL, or its struct_size is too
+ * small. */
 HEWN_API hewn_status HEWN_CALL hewn_get_operator(uint32_t index, hewn_feature_level level,
                                                  hewn_operator_info *info);
 /* Describes tensor number `tensor` of operator number `index`. Statuses are those of
@@ -1087,9 +1161,8 @@ typedef struct hewn_operator_attribute_info {
     uint32_t of;
 } hewn_operator_attribute_info;
 /* Describes attribute number `attribute`, from 0 on, of operator number `index`. Statuses are those
- * of hewn_get_operator; HEWN_STATUS_INVALID_ARGUMENT also if there is no such attribute, or if this
- * build has no kernels of the operator. So a program can ask for attributes 0, 1 and so on until it
- * gets this status. */
+ * of hewn_get_operator; HEWN_STATUS_INVALID_ARGUMENT also if there is no such attribute. So a
+ * program can ask for attributes 0, 1 and so on until it gets this status. */
 HEWN_API hewn_status HEWN_CALL hewn_get_operator_attribute(uint32_t index, uint32_t attribute,
                                                            hewn_feature_level level,
                                                            hewn_operator_attribute_info *info);

@@ -170,6 +170,13 @@ enum class QuantizationMode : hewn_quantization_mode {
     FULL = HEWN_QUANTIZATION_MODE_FULL
 };
 
+// How MX_QUANTIZE chooses scales: hewn_mx_scale_mode.
+enum class MxScaleMode : hewn_mx_scale_mode {
+    FLOOR = HEWN_MX_SCALE_MODE_FLOOR,
+    CEIL = HEWN_MX_SCALE_MODE_CEIL,
+    EVEN = HEWN_MX_SCALE_MODE_EVEN
+};
+
 // The activation of QUANTIZED_LINEAR_ADD: hewn_quantized_activation.
 enum class QuantizedActivation : hewn_quantized_activation {
     NONE = HEWN_QUANTIZED_ACTIVATION_NONE,

@@ -256,3 +256,78 @@ inline Operator compile(const DynamicQuantizeDesc &desc, const CompileOptions &o
                     detail::word(desc.min_scale)});
 }
 
+// MX_QUANTIZE: quantize each block of IN with the power of two of its largest magnitude.
+// In C it is hewn_mx_quantize_desc.
+struct MxQuantizeDesc {
+    TensorDesc input_tensor;  // InputTensor
+    TensorDesc output_tensor;  // OutputTensor
+    TensorDesc output_scale_tensor;  // OutputScaleTensor
+    MxScaleMode scale_mode = MxScaleMode::FLOOR;  // hewn_mx_scale_mode
+};
+// hewn_compile of it.
+inline Operator compile(const MxQuantizeDesc &desc, const CompileOptions &options = {},
+                        const Device *device = nullptr) {
+    return compile(HEWN_OPERATOR_MX_QUANTIZE,
+                   {detail::pointer(desc.input_tensor),
+                    detail::pointer(desc.output_tensor),
+                    detail::pointer(desc.output_scale_tensor)},
+                   options, device, {detail::word(desc.scale_mode)});
+}
+
+// MX_DEQUANTIZE: IN * scale; an int8 element i means i / 64.
+// In C it is hewn_mx_dequantize_desc.
+struct MxDequantizeDesc {
+    TensorDesc input_tensor;  // InputTensor
+    TensorDesc scale_tensor;  // ScaleTensor
+    TensorDesc output_tensor;  // OutputTensor
+};
+// hewn_compile of it.
+inline Operator compile(const MxDequantizeDesc &desc, const CompileOptions &options = {},
+                        const Device *device = nullptr) {
+    return compile(HEWN_OPERATOR_MX_DEQUANTIZE,
+                   {detail::pointer(desc.input_tensor),
+                    detail::pointer(desc.scale_tensor),
+                    detail::pointer(desc.output_tensor)},
+                   options, device);
+}
+
+// NVFP4_QUANTIZE: quantize each block of IN with the scale of its largest magnitude.
+// In C it is hewn_nvfp4_quantize_desc.
+struct Nvfp4QuantizeDesc {
+    TensorDesc input_tensor;  // InputTensor
+    OptionalTensorDesc tensor_scale_tensor;  // TensorScaleTensor
+    TensorDesc output_tensor;  // OutputTensor
+    TensorDesc output_scale_tensor;  // OutputScaleTensor
+    OptionalTensorDesc output_tensor_scale_tensor;  // OutputTensorScaleTensor
+};
+// hewn_compile of it.
+inline Operator compile(const Nvfp4QuantizeDesc &desc, const CompileOptions &options = {},
+                        const Device *device = nullptr) {
+    return compile(HEWN_OPERATOR_NVFP4_QUANTIZE,
+                   {detail::pointer(desc.input_tensor),
+                    detail::pointer(desc.tensor_scale_tensor),
+                    detail::pointer(desc.output_tensor),
+                    detail::pointer(desc.output_scale_tensor),
+                    detail::pointer(desc.output_tensor_scale_tensor)},
+                   options, device);
+}
+
+// NVFP4_DEQUANTIZE: IN * (scale * tensor scale).
+// In C it is hewn_nvfp4_dequantize_desc.
+struct Nvfp4DequantizeDesc {
+    TensorDesc input_tensor;  // InputTensor
+    TensorDesc scale_tensor;  // ScaleTensor
+    TensorDesc tensor_scale_tensor;  // TensorScaleTensor
+    TensorDesc output_tensor;  // OutputTensor
+};
+// hewn_compile of it.
+inline Operator compile(const Nvfp4DequantizeDesc &desc, const CompileOptions &options = {},
+                        const Device *device = nullptr) {
+    return compile(HEWN_OPERATOR_NVFP4_DEQUANTIZE,
+                   {detail::pointer(desc.input_tensor),
+                    detail::pointer(desc.scale_tensor),
+                    detail::pointer(desc.tensor_scale_tensor),
+                    detail::pointer(desc.output_tensor)},
+                   options, device);
+}
+

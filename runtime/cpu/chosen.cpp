@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "../base/bits.h"
+#include "../base/kernel_contract.h"
 #include "floats.h"
 
 namespace hewn {
@@ -62,6 +63,61 @@ Floats scales_of(const ChoiceRule &rule, const Limits &limits, Floats below, Flo
     return scale;
 }
 
+// ---- MX and NVFP4 ----
+
+constexpr uint32_t kInfinity = 0x7f800000, kMantissa = 0x7fffff;
+
+// An MX element type's fraction bits, and its largest number: (1 + top / 2^23) * 2^emax. `below` is
+// by how many powers of two its scale is below the number by which elements are divided.
+struct MxElement {
+    int32_t fraction_bits, emax;
+    uint32_t top;
+    int32_t below;
+};
+MxElement mx_element(uint32_t format) {
+    if (format == 0) return {6, 0, 0x7e0000, 6};  // an int8 element i means i / 64
+    const uint32_t mantissa = field_of(format, kFormatMantissa),
+                   largest = field_of(format, kFormatLargest);
+    return {int32_t(mantissa),
+            int32_t(largest >> mantissa) - int32_t(field_of(format, kFormatBias)),
+            (largest & ((1u << mantissa) - 1)) << (23 - mantissa), 0};
+}
+
+// The exponent of a block's scale before emax is subtracted. reference/mx.h has the rules.
+int32_t mx_exponent(hewn_mx_scale_mode mode, const MxElement &element, uint32_t largest) {
+    const uint32_t mantissa = largest & kMantissa;
+    const int32_t exponent = int32_t(largest >> 23);
+    if (mode == HEWN_MX_SCALE_MODE_FLOOR) return exponent;
+    if (mode == HEWN_MX_SCALE_MODE_EVEN)
+        return int32_t((largest + (1u << (22 - element.fraction_bits))) >> 23);
+    // A subnormal magnitude is 2 * mantissa / 2^23 times 2^-127, and has no leading 1.
+    if (exponent == 0) return 2 * mantissa > element.top + (1u << 23);
+    return exponent + (mantissa > element.top);
+}
+
+// The f32 2^(exponent - 127) for exponents from -22 to 254, subnormal ones too.
+float power_of_two(int32_t exponent) {
+    return float_of(exponent > 0 ? uint32_t(exponent) << 23 : 1u << (22 + exponent));
+}
+
+// The code of the nearest f8e4m3fn, ties to even, saturating.
+uint8_t to_e4m3(float number) {
+    const uint32_t bits = bits_of(number) & 0x7fffffff, sign = bits_of(number) >> 31 << 7;
+    const float magnitude = float_of(bits);
+    if (bits > kInfinity) return kLostNvfp4;
+    if (magnitude >= 448) return uint8_t(sign | 0x7e);
+    // Below 2^-6 numbers are multiples of 2^-9, which is the distance between floats at 2^14.
+    if (magnitude < 0x1p-6f) return uint8_t(sign | (bits_of(magnitude + 0x1p14f) & 0xff));
+    return uint8_t(sign | (((bits + 0x7ffff + (bits >> 20 & 1)) >> 20) - (120 << 3)));
+}
+float from_e4m3(uint8_t code) {
+    if (code == kLostNvfp4) return float_of(0x7fc00000);
+    const int32_t magnitude = code & 0x7f;
+    const float number = magnitude < 8 ? float(magnitude) * 0x1p-9f
+                                       : float_of(uint32_t(magnitude + (120 << 3)) << 20);
+    return code >> 7 ? -number : number;
+}
+
 // Writes an element of 4 bits. Another thread may write the other half of the byte. After the
 // tensor's last element, the rest of the byte is 0.
 void write_4_bits(const Tensor &tensor, uint8_t *bytes, int64_t element, uint32_t value) {
@@ -104,6 +160,41 @@ void choose_parameters(const ChoiceRule &rule, const uint32_t *below, const uint
     }
 }
 
+void choose_mx_scales(hewn_mx_scale_mode mode, uint32_t format, const uint32_t *largest,
+                      int32_t count, float *scales, uint8_t *codes) {
+    const MxElement element = mx_element(format);
+    for (int32_t i = 0; i < count; i++) {
+        const int32_t exponent = mx_exponent(mode, element, largest[i]) - element.emax,
+                      code = exponent < 0     ? 0
+                             : exponent > 254 ? 254
+                                              : exponent;
+        const bool lost = largest[i] >= kInfinity;
+        codes[i] = lost ? kLostMx : uint8_t(code);
+        scales[i] = lost || largest[i] == 0 ? 1 : power_of_two(code - element.below);
+    }
+}
+
+void choose_nvfp4_scales(float tensor_scale, const uint32_t *largest, int32_t count, float *scales,
+                         uint8_t *codes) {
+    for (int32_t i = 0; i < count; i++) {
+        const float quotient = float_of(largest[i]) / 6;
+        codes[i] = largest[i] >= kInfinity ? kLostNvfp4
+                   : largest[i] == 0       ? 0
+                                           : to_e4m3(quotient / tensor_scale);
+        const bool divides = codes[i] != kLostNvfp4 && largest[i] != 0;
+        scales[i] = divides ? nvfp4_factor(from_e4m3(codes[i]), tensor_scale) : 1;
+    }
+}
+
+// A factor of 0 is replaced by infinity, so that the quotient is a zero with the sign of the
+// element.
+float nvfp4_factor(float scale, float tensor_scale) {
+    const float factor = scale * tensor_scale;
+    return factor == 0 ? float_of(kInfinity) : factor;
+}
+
+float nvfp4_tensor_scale(float largest) { return largest == 0 ? 1 : largest / 2688; }
+
 void write_scales(const Elements &to, const float *scales, int32_t count) {
     if (!to.tensor.present || to.tensor.empty()) return;
     if (!kHasDynamicQuantize || to.tensor.type == HEWN_DATA_TYPE_FLOAT32) {
@@ -117,6 +208,12 @@ void write_scales(const Elements &to, const float *scales, int32_t count) {
         const uint32_t bits = bits_of(scales[i]);  // a number of the type
         first[i * to.step] = uint16_t(is_half ? narrowed(Words32{} + bits)[0] : bits >> 16);
     }
+}
+
+void write_codes(const Elements &to, const uint8_t *codes, int32_t count) {
+    if (!to.tensor.present || to.tensor.empty()) return;
+    uint8_t *const first = static_cast<uint8_t *>(to.memory) + to.first;
+    for (int32_t i = 0; i < count; i++) first[i * to.step] = codes[i];
 }
 
 void write_zero_points(const Elements &to, const int32_t *zero_points, int32_t count) {

@@ -5,7 +5,7 @@
 #include "../base/error.h"
 #include "../base/system.h"
 #include "../dispatch/chip.h"
-#include "dynamic_quantize.h"
+#include "block_scales.h"
 #include "fp_mode.h"
 #include "operator.h"
 #include "pool.h"
@@ -81,45 +81,61 @@ struct Outline {
     };
 
     PassProblems lowered;
-    PassProblem at_once;  // a pass of the kind Blocks
+    PassProblem at_once[2];  // passes of the kind Blocks
     Pass passes[kMaxPasses + kMaxParts];
     int pass_count = 0;
     bool derives;  // whether passes have their own problems, not the operator's
 
     explicit Outline(const Problem &problem) {
         const int count = lower(problem, lowered);
-        if (kHasDynamicQuantize && count > 0 &&
-            problem.info->type == HEWN_OPERATOR_DYNAMIC_QUANTIZE)
-            add_blocks(problem, count);
-        else
-            for (int l = 0; l < count; l++) add(lowered[l]);
+        int l = 0;
+        if (kHasNvfp4 && count > 0 && lowered[0].kind == PassProblem::BlockMaxima) {
+            lower_to_maxima(problem, at_once[1]);
+            add_blocks(at_once[1], l++, 1);
+        }
+        while (l < count) {
+            if (kChoosesBlocks && takes_blocks(problem, lowered[l])) {
+                lower_to_blocks(problem, at_once[0]);
+                add_blocks(at_once[0], l, count - l);
+                break;
+            }
+            add(lowered[l++]);
+        }
         derives = kDerives && count > 0 &&
-                  (lowered[0].kind != PassProblem::Kernel || problem.format != 0);
+                  (lowered[0].kind != PassProblem::Kernel ||
+                   lowered[0].problem.info != problem.info || problem.format != 0);
     }
 
 private:
+    // Whether this pass and all after it may be replaced by passes of the kind Blocks.
+    static bool takes_blocks(const Problem &problem, const PassProblem &pass) {
+        return family_of(problem.info->type) != BlockFamily::None &&
+               (pass.kind == PassProblem::Ranges || pass.kind == PassProblem::BlockParameters);
+    }
     void add(const PassProblem &pass) {
         Part parts[kMaxParts] = {};
         int count = 1;
-        if (pass.kind == PassProblem::Kernel) count = split(pass, parts);
+        if (pass.kind == PassProblem::Kernel || pass.kind == PassProblem::Elements)
+            count = split(pass, parts);
         else if (kHasDynamic && pass.kind == PassProblem::Ranges)
             parts[0].space = range_space(pass.problem.inputs[0]);
         for (int p = 0; p < count; p++) passes[pass_count++] = {&pass, p, parts[p], 0};
     }
-    // Each part is computed at once or, if that is not possible, by `count` passes of its own.
-    void add_blocks(const Problem &problem, int count) {
-        lower_to_blocks(problem, at_once);
-        Part parts[kMaxParts], at_once_parts[kMaxParts];
-        const int part_count = split(lowered[count - 1], parts);
-        split(at_once, at_once_parts);
-        if (lowered[0].kind == PassProblem::Ranges) {  // one block
-            passes[pass_count++] = {&at_once, 0, at_once_parts[0], count};
-            for (int l = 0; l < count; l++) add(lowered[l]);
+    // Each part is computed at once or, if that is not possible, by passes of its own: the `count`
+    // lowered ones from number `first` on.
+    void add_blocks(const PassProblem &blocks, int first, int count) {
+        Part parts[kMaxParts] = {}, at_once_parts[kMaxParts];
+        const int part_count = split(blocks, at_once_parts), last = first + count;
+        if (lowered[first].kind == PassProblem::Ranges) {  // one block
+            passes[pass_count++] = {&blocks, 0, at_once_parts[0], count};
+            for (int l = first; l < last; l++) add(lowered[l]);
             return;
         }
+        // The parameters and the maxima of blocks have no part: they go through it block by block.
+        if (count > 1) split(lowered[last - 1], parts);
         for (int p = 0; p < part_count; p++) {
-            passes[pass_count++] = {&at_once, p, at_once_parts[p], count};
-            for (int l = 0; l < count; l++) passes[pass_count++] = {&lowered[l], p, parts[p], 0};
+            passes[pass_count++] = {&blocks, p, at_once_parts[p], count};
+            for (int l = first; l < last; l++) passes[pass_count++] = {&lowered[l], p, parts[p], 0};
         }
     }
     static int split(const PassProblem &pass, Part (&parts)[kMaxParts]) {
@@ -160,12 +176,16 @@ hewn_status settle(CpuOperator &op, const CpuForms &forms, CpuPass &pass, hewn_e
 
 // Returns the forms of a pass.
 const CpuForms &forms_of_pass(const CpuOperator &op, const PassProblem &lowered) {
-    const bool finds_ranges =
-        lowered.kind == PassProblem::Ranges || lowered.kind == PassProblem::BlockParameters;
-    return kHasDynamicQuantize && finds_ranges &&
-                   op.problem.info->type == HEWN_OPERATOR_DYNAMIC_QUANTIZE
-               ? forms_of_ranges
-               : forms_of(*lowered.kernels);
+    if (kChoosesBlocks && family_of(op.problem.info->type) != BlockFamily::None) {
+        switch (lowered.kind) {
+        case PassProblem::Ranges:
+        case PassProblem::BlockParameters:
+        case PassProblem::BlockMaxima: return forms_of_ranges;
+        case PassProblem::Elements: return forms_of_elements;
+        default: break;
+        }
+    }
+    return forms_of(*lowered.kernels);
 }
 
 // Makes the plan of one block that of all blocks of a part.
@@ -184,10 +204,13 @@ hewn_status plan_pass(CpuOperator &op, const Outline::Pass &outlined, const Prob
     std::memcpy(pass.places, lowered.places, sizeof pass.places);
     pass.kind = lowered.kind;
     pass.kernel.problem = &problem;
-    if (kHasDynamic && lowered.kind == PassProblem::Parameters) return HEWN_STATUS_OK;
+    if (kHasDynamic &&
+        (lowered.kind == PassProblem::Parameters || lowered.kind == PassProblem::TensorScale))
+        return HEWN_STATUS_OK;
     Part part = outlined.part;
     BlockWalk *walk = nullptr;
-    if (kHasDynamicQuantize && lowered.kind == PassProblem::BlockParameters) {
+    if (kChoosesBlocks && (lowered.kind == PassProblem::BlockParameters ||
+                           lowered.kind == PassProblem::BlockMaxima)) {
         walk = op.allocator.allocate<BlockWalk>();
         if (!walk)
             return fail(error, HEWN_STATUS_OUT_OF_MEMORY, "%s: no memory for the operator", name);
@@ -226,7 +249,7 @@ hewn_status plan_passes(CpuOperator &op, const Outline &outline, const Chip &chi
         CpuPass &pass = passes[op.pass_count++];
         HEWN_CHECK(
             plan_pass(op, outlined, outline.derives ? derived[p] : op.problem, chip, pass, error));
-        if (!kHasDynamicQuantize || outlined.lowered->kind != PassProblem::Blocks) continue;
+        if (!kChoosesBlocks || outlined.lowered->kind != PassProblem::Blocks) continue;
         if (pass.kernel.mode != kSeparate) {
             p += outlined.replaces;
             continue;
@@ -236,7 +259,8 @@ hewn_status plan_passes(CpuOperator &op, const Outline &outline, const Chip &chi
         op.pass_count--;
     }
     op.small = op.pass_count == 1 && passes->kind != PassProblem::Parameters &&
-               !passes->plan.parallel && !passes->kernel.large_state;
+               passes->kernel.problem->info == op.problem.info && !passes->plan.parallel &&
+               passes->kernel.state_size == StateSize::Small;
     return HEWN_STATUS_OK;
 }
 

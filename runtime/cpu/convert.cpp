@@ -1,5 +1,5 @@
 // Converts elements between the type as which a tensor stores them and the type as which kernels
-// take them: sub-byte types, f16, bf16, f8e8m0 and i32.
+// take them: sub-byte types, f16, bf16, f8e8m0, f8e4m3fn and i32.
 #include "convert.h"
 
 #include <algorithm>
@@ -202,7 +202,7 @@ const Steps &steps_of(int bits) {
     return bits == 6 ? kSteps<6> : bits == 4 ? kSteps<4> : kSteps<2>;
 }
 
-// ---- f16, bf16, f8e8m0 or i32 to f32, and f32 to f16 or bf16 ----
+// ---- f16, bf16, f8e8m0, f8e4m3fn or i32 to f32, and f32 to f16 or bf16 ----
 
 using Convert32 = Words32(Words32);
 
@@ -235,6 +235,14 @@ Words32 f32_to_bf16(Words32 bits) { return rounded_to_bf16(bits) >> 16; }
 Words32 f8e8m0_to_f32(Words32 codes) {
     const Words32 special = codes == 0 ? Words32{} + 0x400000u : Words32{} + 0x7fc00000u;
     return codes - 1 < 254 ? codes << 23 : special;
+}
+// The exponents of codes are 120 less than those of f32. A subnormal code is a multiple of 2^-9.
+Words32 f8e4m3fn_to_f32(Words32 codes) {
+    const Words32 magnitude = codes & 0x7f, sign = (codes & 0x80) << 24;
+    const Floats small = __builtin_convertvector((Ints)magnitude, Floats) * 0x1p-9f;
+    const Words32 normal = (magnitude << 20) + (120u << 23);
+    const Words32 number = (Ints)magnitude < 8 ? (Words32)small : normal;
+    return sign | (magnitude == 0x7f ? Words32{} + 0x7fc00000u : number);
 }
 Words32 i32_to_f32(Words32 integers) {
     return (Words32) __builtin_convertvector((Ints)integers, Floats);
@@ -323,6 +331,7 @@ constexpr Functions kFunctions[] = {
     {HEWN_DATA_TYPE_FLOAT16, widen<uint16_t, widened>, narrow<narrowed>, 2},
     {HEWN_DATA_TYPE_BFLOAT16, widen<uint16_t, bf16_to_f32>, narrow<f32_to_bf16>, 2},
     {HEWN_DATA_TYPE_FLOAT8E8M0, widen<uint8_t, f8e8m0_to_f32>, nullptr, 1},
+    {HEWN_DATA_TYPE_FLOAT8E4M3FN, widen<uint8_t, f8e4m3fn_to_f32>, nullptr, 1},
     {HEWN_DATA_TYPE_INT32, widen<uint32_t, i32_to_f32>, nullptr, 4},
 };
 constexpr bool has_all_conversions() {

@@ -29,6 +29,32 @@ int call_dequantize_blocks(BoxCall &context, halide_buffer_t *operands) {
     return rows.has_left() ? call_dequantize(context, rows.operands) : 0;
 }
 
+// The factor of a pass's scales: 1 / 64 for the int8 elements of MX, and NVFP4's scale of the
+// tensor.
+float scale_factor(const CpuCall &call) {
+    const bool is_nvfp4 = tensor(*call.kernel.problem, kScaledBy).present;
+    return is_nvfp4 ? read_scale(call.tensors[kScaledBy], HEWN_DATA_TYPE_FLOAT32) : 0x1p-6f;
+}
+
+// Multiplies the scales, which are in scratch memory, before it calls what the mode calls.
+int call_dequantize_scaled(BoxCall &context, halide_buffer_t *operands) {
+    CpuCall &call = static_cast<CpuCall &>(context);
+    const halide_buffer_t &scales = operands[kScale];
+    if (call.filled >> kScale & 1) {
+        const float factor = scale_factor(call);
+        const halide_dimension_t *const step = scales.dim;
+        for (int32_t y = 0; y < (step[1].stride == 0 ? 1 : step[1].extent); y++)
+            for (int32_t x = 0; x < (step[0].stride == 0 ? 1 : step[0].extent); x++)
+                reinterpret_cast<float *>(scales.host)[y * step[1].stride + x * step[0].stride] *=
+                    factor;
+    }
+    return (call.kernel.mode == kBlocks ? call_dequantize_blocks : call_dequantize)(context,
+                                                                                    operands);
+}
+
+// Whether the scales of a pass have a factor (multiplies_scales).
+bool has_scale_factor(const Problem &pass) { return kHasOwnLevel && pass.info->output_count > 1; }
+
 // Calls `packed4` or `packed2`.
 int call_dequantize_packed(BoxCall &context, halide_buffer_t *operands) {
     const CpuCall &call = static_cast<CpuCall &>(context);
@@ -40,7 +66,9 @@ int call_dequantize_packed(BoxCall &context, halide_buffer_t *operands) {
 
 __attribute__((cold)) int list_modes(const Space &space, const Variant &variant, CpuKernel &kernel,
                                      CpuMode *modes) {
-    const Form *const repeating = may_repeat(space) ? variant.form("repeating") : nullptr;
+    const bool scaled = has_scale_factor(*kernel.problem);
+    const Form *const repeating =
+        may_repeat(space) && !scaled ? variant.form("repeating") : nullptr;
     // A format of 0 is that of integers.
     const bool blocks_serve =
         field_of(kernel.problem->format, kFormatBias) <= unsigned(kMostBiasAsF16);
@@ -57,8 +85,15 @@ __attribute__((cold)) int list_modes(const Space &space, const Variant &variant,
                           {layouts, kParameters, false},
                           packed.together};
     if (repeating) modes[count++] = {kRepeating, repeating, call_dequantize, reading_rows(layouts)};
-    if (blocks) modes[count++] = {kBlocks, blocks, call_dequantize_blocks, {layouts, 0, false}};
-    modes[count++] = {kAnyParameters, nullptr, call_dequantize, {layouts, 0, false}};
+    if (blocks)
+        modes[count++] = {kBlocks,
+                          blocks,
+                          scaled ? call_dequantize_scaled : call_dequantize_blocks,
+                          {layouts, 0, false}};
+    modes[count++] = {kAnyParameters,
+                      nullptr,
+                      scaled ? call_dequantize_scaled : call_dequantize,
+                      {layouts, 0, false}};
     return count;
 }
 

@@ -12,18 +12,14 @@ namespace hewn {
 
 namespace {
 
-// Whether an operator's forms are chosen in this build. The last pass of an operator that chooses
-// scales has the forms of QUANTIZE_LINEAR.
-constexpr bool is_chosen(std::string_view name) {
-    return is_built(name) || (name == "quantize_linear" && kHasDynamic);
-}
-
-// The CpuForms of each operator, indexed by its place in the table. Null if the build has no
-// kernels of the operator, so that a program does not link code that nothing calls.
-constexpr const CpuForms *kForms[] = {
-#define HEWN_OPERATOR(name, kernels, ...) is_chosen(#kernels) ? &forms_of_##kernels : nullptr,
+// The CpuForms of each operator in the table. A program does not link those of other operators.
+constexpr auto kForms = [] {
+    constexpr const CpuForms *all[] = {
+#define HEWN_OPERATOR(name, kernels, ...) &forms_of_##kernels,
 #include "operators.inc"
-};
+    };
+    return rows_in_table(all);
+}();
 
 // Returns how many elements ahead kernels prefetch if the plan runs in `slices` slices on `cpus`
 // CPUs of a chip; 0: not at all.
@@ -65,7 +61,9 @@ __attribute__((cold)) Space joined(const Space &space, int32_t together) {
 
 }  // namespace
 
-const CpuForms &forms_of(const OperatorInfo &info) { return *kForms[&info - kOperators]; }
+const CpuForms &forms_of(const OperatorInfo &info) {
+    return *kForms[size_t(&info - kOperators.data())];
+}
 
 __attribute__((cold)) int plan_kernel(const CpuForms &forms, const Space &space,
                                       const Variant &variant, const Chip &chip, Threads threads,

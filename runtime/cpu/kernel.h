@@ -24,16 +24,17 @@ constexpr bool kKernelAssertions = true;
 constexpr bool kKernelAssertions = false;
 #endif
 
-// The most bytes of the state that an operator keeps for a slice: usually, and if
-// CpuKernel::large_state is set.
-constexpr size_t kStateBytes = 2304, kLargeStateBytes = 33 << 10;
+// The state that an operator keeps for a slice is at most kStateBytes long, unless
+// CpuKernel::state_size says otherwise.
+constexpr size_t kStateBytes = 2304, kMiddleStateBytes = 7 << 10, kLargeStateBytes = 33 << 10;
+enum class StateSize : uint8_t { Small, Middle, Large };
 
 // The state of one slice of an execution on the CPU.
 struct CpuCall : BoxCall {
     const struct CpuKernel &kernel;
     // All tensors of the pass, inputs before outputs. Absent ones point to zeros.
     void *const *tensors;
-    void *large = nullptr;  // kLargeStateBytes, if the kernel asks for them
+    void *large = nullptr;  // memory for a state that is not small
     bool flushes = false;   // subnormal numbers are flushed at present
     // Whether the thread's flag of invalid operations may be set (see InvalidOperationFlag).
     bool maybe_invalid = true;
@@ -76,8 +77,7 @@ struct CpuKernel {
     // Whether slices flush subnormal numbers. A call whose results would differ keeps them all the
     // same.
     Subnormals subnormals;
-    // Whether the state that a slice keeps is larger than kStateBytes.
-    bool large_state;
+    StateSize state_size;
     // The result of CpuForms::settle, in memory of the device's allocator; null if there is none.
     void *settled;
 

@@ -49,9 +49,9 @@ struct CpuPass {
     halide_buffer_t buffers[kMaxOperands];
     PassProblem::Kind kind;
 };
-// The most passes of an operator. DYNAMIC_QUANTIZE may have two for each part: the parameters of
-// its blocks, and their elements.
-constexpr int kMaxPasses = 2 * kMaxParts;
+// The most passes of an operator. NVFP4_QUANTIZE may have three for each part, and one besides: the
+// maxima of its blocks, the tensor's scale, the blocks' scales, and their elements.
+constexpr int kMaxPasses = 3 * kMaxParts + 1;
 static_assert(kMaxPasses >= kMaxPassProblems + kMaxParts - 1);
 
 // In memory it is followed by its passes, and then by the problems of passes that do not have the
@@ -116,8 +116,8 @@ void choose_executors(const CpuOperator &op, const hewn_execute_options *options
 hewn_status run_passes(const CpuOperator &op, const Addresses &addresses,
                        const Executors &executors, hewn_error *error);
 
-// Runs blocks [first, last) of a pass of the kind BlockParameters, whose input begins at
-// operands[0]. `tensors` are those of the pass. (dynamic_quantize.cpp)
+// Runs blocks [first, last) of a pass of the kind BlockParameters or BlockMaxima, whose input
+// begins at operands[0]. `tensors` are those of the pass. (block_scales.cpp)
 int run_blocks(const CpuPass &pass, void *const *tensors, void *const *operands, int64_t first,
                int64_t last, KernelErrors &errors);
 

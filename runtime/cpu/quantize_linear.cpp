@@ -505,7 +505,7 @@ __attribute__((cold)) bool suits(Plan &plan, int32_t slices, const Variant &vari
     case kColumns:
         if (!columns_pay(plan, slices, repeating, settles(plan, kernel), least, distinct))
             return false;
-        kernel.large_state = true;
+        kernel.state_size = StateSize::Large;
         if (repeating) read_a_vector(plan);
         break;
     default: return true;
@@ -527,7 +527,7 @@ __attribute__((cold)) int settle_quantize(const Plan &plan, const Allocator &all
     set_reciprocals(inputs[kScale], scales.type, scales.element_bytes, int64_t(count), r0,
                     r0 + count);
     kernel.settled = r0;
-    kernel.large_state = false;
+    kernel.state_size = StateSize::Small;
     return 0;
 }
 

@@ -2,6 +2,7 @@
 #include <atomic>
 
 #include "../base/error.h"
+#include "block_scales.h"
 #include "dynamic_quantize_linear.h"
 #include "operator.h"
 
@@ -19,22 +20,27 @@ struct Slices {
     std::atomic<int32_t> failed{0};  // that slice's code
 };
 
-// Runs a slice with a large state. It is a function of its own because its frame is large.
-__attribute__((noinline)) int run_with_large_state(const Slices &slices, int64_t first,
-                                                   int64_t last, CpuCall &call) {
-    alignas(64) uint8_t state[kLargeStateBytes];
+// Runs a slice with a state that is not small. It is a function of its own because its frame is
+// large.
+template<size_t Bytes>
+__attribute__((noinline)) int run_with_state(const Slices &slices, int64_t first, int64_t last,
+                                             CpuCall &call) {
+    alignas(64) uint8_t state[Bytes];
     call.large = state;
     return run_boxes_of(slices.pass, slices.operands, first, last, call);
 }
 
 int run_boxes_of_slice(const Slices &slices, int64_t first, int64_t last, KernelErrors &errors) {
-    if (kHasDynamicQuantize && slices.pass.kind == PassProblem::BlockParameters)
+    if (kChoosesBlocks && (slices.pass.kind == PassProblem::BlockParameters ||
+                           slices.pass.kind == PassProblem::BlockMaxima))
         return run_blocks(slices.pass, slices.tensors, slices.operands, first, last, errors);
     CpuCall call(slices.pass.kernel, slices.tensors, &errors);
     call.output_is_read_next = slices.executor.output_is_read_next;
-    return slices.pass.kernel.large_state
-               ? run_with_large_state(slices, first, last, call)
-               : run_boxes_of(slices.pass, slices.operands, first, last, call);
+    switch (slices.pass.kernel.state_size) {
+    case StateSize::Middle: return run_with_state<kMiddleStateBytes>(slices, first, last, call);
+    case StateSize::Large: return run_with_state<kLargeStateBytes>(slices, first, last, call);
+    default: return run_boxes_of(slices.pass, slices.operands, first, last, call);
+    }
 }
 
 // Runs slice number `index`. Slices have nearly equal numbers of boxes; boxes that belong together
@@ -61,6 +67,10 @@ hewn_status run_pass(const CpuOperator &op, const CpuPass &pass, void *const *pl
     for (int t = 0; t < tensor_count(*problem.info); t++) tensors[t] = places[pass.places[t]];
     if (kHasDynamic && pass.kind == PassProblem::Parameters) {
         write_parameters(problem, tensors);
+        return HEWN_STATUS_OK;
+    }
+    if (kHasNvfp4 && pass.kind == PassProblem::TensorScale) {
+        write_tensor_scale(tensors);
         return HEWN_STATUS_OK;
     }
     for (int o = 0; o < pass.plan.operands; o++)
@@ -102,7 +112,7 @@ hewn_status run_passes(const CpuOperator &op, const Addresses &addresses,
     for (int t = 0; t < tensor_count(*op.problem.info); t++) places[t] = addresses[t];
     places[kFormatPlace] = const_cast<uint32_t *>(&op.problem.format);
     places[kRangesPlace] = &range;
-    if (kHasDynamicQuantize) places[kMiddlePlace] = const_cast<void *>(middle_of(op.problem));
+    if (kHasFormats) places[kMiddlePlace] = const_cast<void *>(middle_of(op.problem));
     for (int p = 0; p < op.pass_count; p++)
         HEWN_CHECK(run_pass(op, op.passes()[p], places, executors[p], error));
     return HEWN_STATUS_OK;

@@ -8,6 +8,7 @@
 #include "../base/error.h"
 #include "../dispatch/chip.h"
 #include "../problem/bindings.h"
+#include "../problem/lowering.h"
 #include "launch.h"
 
 namespace hewn {
@@ -129,6 +130,10 @@ hewn_status compile(const hewn_device &base, const Problem &described,
     const Variant *variant = nullptr;
     HEWN_CHECK(pick_variant(info.kernels, problem.signature, options.variant, base.support, {},
                             &variant, error));
+    if (multiplies_scales(problem))
+        return fail(error, HEWN_STATUS_UNSUPPORTED,
+                    "%s: is for CPUs only, because GPUs have no kernel that multiplies its scales",
+                    info.dml_name);
     const Entered entered(device, error);
     HEWN_CHECK(entered.status);
 

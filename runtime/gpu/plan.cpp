@@ -42,6 +42,7 @@ constexpr FloatKernels kFloatKernels[] = {
     {HEWN_DATA_TYPE_BFLOAT16, "widen_bf16_dense", "widen_bf16_strided", "narrow_bf16_dense",
      "narrow_bf16_strided"},
     {HEWN_DATA_TYPE_FLOAT8E8M0, nullptr, "widen_f8e8m0", nullptr, nullptr},
+    {HEWN_DATA_TYPE_FLOAT8E4M3FN, nullptr, nullptr, nullptr, nullptr},  // multiplies_scales()
     {HEWN_DATA_TYPE_INT32, nullptr, "converted_i32", nullptr, nullptr},
 };
 
@@ -404,7 +405,10 @@ private:
             pass.sets = range_launches_;
             set_ranges(pass, 0);
             return;
-        case PassProblem::BlockParameters:  // no GPU has kernels of DYNAMIC_QUANTIZE yet
+        case PassProblem::BlockParameters:  // no GPU has kernels that choose scales of blocks yet
+        case PassProblem::BlockMaxima:
+        case PassProblem::TensorScale:
+        case PassProblem::Elements:
         case PassProblem::Blocks: return;
         }
         plan_elements(pass, op_.device->api->index_limit);

@@ -38,6 +38,7 @@ inline constexpr Conversion kConversions[] = {
     {HEWN_DATA_TYPE_FLOAT16, HEWN_DATA_TYPE_FLOAT32, 16, true},
     {HEWN_DATA_TYPE_BFLOAT16, HEWN_DATA_TYPE_FLOAT32, 16, true},
     {HEWN_DATA_TYPE_FLOAT8E8M0, HEWN_DATA_TYPE_FLOAT32, 8, false},
+    {HEWN_DATA_TYPE_FLOAT8E4M3FN, HEWN_DATA_TYPE_FLOAT32, 8, false},  // NVFP4's scales
     {HEWN_DATA_TYPE_INT32, HEWN_DATA_TYPE_FLOAT32, 32, true},
 };
 constexpr int kConversionCount = sizeof kConversions / sizeof kConversions[0];

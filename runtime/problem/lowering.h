@@ -7,8 +7,11 @@ namespace hewn {
 
 // Indices of the inputs of QUANTIZE_LINEAR and DEQUANTIZE_LINEAR.
 constexpr int kInput = 0, kScale = 1, kZeroPoint = 2;
-// Indices of the last two tensors of the pass Blocks.
-constexpr int kChosenScale = 4, kChosenZeroPoint = 5;
+// Indices of the tensors after the output, of the pass Blocks and of Elements. The last one is the
+// zero point, or NVFP4's scale of the tensor.
+constexpr int kChosenScale = 4, kChosenZeroPoint = 5, kTensorScale = 5;
+// The tensor by which DEQUANTIZE_LINEAR's scales are multiplied in NVFP4_DEQUANTIZE.
+constexpr int kScaledBy = 4;
 // Indices of the tensors of QUANTIZED_LINEAR_ADD.
 enum { kA, kAScale, kAZeroPoint, kB, kBScale, kBZeroPoint, kOutputScale, kOutputZeroPoint, kSum };
 
@@ -19,7 +22,7 @@ enum { kA, kAScale, kAZeroPoint, kB, kBScale, kBZeroPoint, kOutputScale, kOutput
 //   - kRangesPlace: how far the elements of a tensor reach below 0 and above it.
 //   - kQuotientsPlace: the quotients of a `precision`, as f32.
 //   - kOnePlace: 1.0, the scale by which a later pass divides these quotients.
-//   - kMiddlePlace: the zero point of DYNAMIC_QUANTIZE in modes that write none.
+//   - kMiddlePlace: a zero point that is no tensor of the operator (middle_of).
 constexpr int kFormatPlace = kMaxTensors, kRangesPlace = kMaxTensors + 1,
               kQuotientsPlace = kMaxTensors + 2, kOnePlace = kMaxTensors + 3,
               kMiddlePlace = kMaxTensors + 4, kPlaces = kMaxTensors + 5;
@@ -33,22 +36,28 @@ struct PassProblem {
         Ranges,      // the range of an input's elements
         Parameters,  // the scale and the zero point that follow from the range
         BlockParameters,  // the same for each block of an input
-        // DYNAMIC_QUANTIZE at once: the parameters of a few blocks, then their elements. Only a CPU
-        // has it, in the place of two or three passes.
+        // For NVFP4_QUANTIZE: the largest magnitude of the blocks without NaN and infinity, and the
+        // tensor's scale, which follows from it.
+        BlockMaxima,
+        TensorScale,
+        // The elements of MX_QUANTIZE or NVFP4_QUANTIZE, by scales that are written.
+        Elements,
+        // Only for CPUs: the parameters of a few blocks, then their elements, or BlockMaxima. It
+        // replaces passes above if a block lies in one row of a box.
         Blocks
     } kind;
     const OperatorInfo *kernels;  // the operator whose kernels compute it
     uint8_t places[kMaxTensors];  // the places of this pass's tensors
     Problem problem;              // this pass's inputs and outputs
 };
-constexpr int kMaxPassProblems = 3;
+constexpr int kMaxPassProblems = 4;
 
 // Whether this build has an operator that chooses scales. If not, compilers drop code that only
 // these operators need, and a program does not link it.
-constexpr bool kHasDynamic = is_built("dynamic_quantize_linear") || kHasDynamicQuantize;
+constexpr bool kHasDynamic = is_built("dynamic_quantize_linear") || kChoosesBlocks;
 // The same for operators that take small floats.
 constexpr bool kHasFormats = kHasOwnLevel && (is_built("quantize_linear") ||
-                                              is_built("dequantize_linear") || kHasDynamicQuantize);
+                                              is_built("dequantize_linear") || kChoosesBlocks);
 
 using PassProblems = PassProblem[kMaxPassProblems];
 
@@ -56,11 +65,16 @@ using PassProblems = PassProblem[kMaxPassProblems];
 // tensor of ranges has two numbers, as a CPU needs it. The GPUs' planner replaces it by a pair of
 // numbers for each block of threads.
 int lower(const Problem &problem, PassProblems &passes);
-// For CPUs: makes the pass that computes DYNAMIC_QUANTIZE at once. Its tensors are those of
-// QUANTIZE_LINEAR, and then the operator's scale and zero point. As inputs, these two have no
-// contents: the places of their elements tell where a block's parameters are written.
+// Whether an operator multiplies scales before it dequantizes, which only CPUs do.
+bool multiplies_scales(const Problem &problem);
+// For CPUs: makes the pass Blocks, for an operator that chooses scales for blocks, or in the place
+// of BlockMaxima. Its tensors are those of QUANTIZE_LINEAR, then the operator's scale, and its zero
+// point or tensor scale; for BlockMaxima the last one is the maximum. As inputs, scale and zero
+// point have no contents: the places of their elements tell where a block's parameters are written.
 void lower_to_blocks(const Problem &problem, PassProblem &pass);
-// The zero point of DYNAMIC_QUANTIZE in modes that write none: a byte as kernels read it.
+void lower_to_maxima(const Problem &problem, PassProblem &pass);
+// The zero point of an operator that chooses scales but writes no zero point, or of MX_DEQUANTIZE:
+// a byte as kernels read it.
 const void *middle_of(const Problem &problem);
 // For devices whose memory can hold the results of a pass. If QUANTIZE_LINEAR has a `precision`
 // below f32, its quotients become a pass of their own, which is followed by QUANTIZE_LINEAR of the

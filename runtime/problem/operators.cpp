@@ -172,13 +172,16 @@ constexpr OperatorInfo with_lists(OperatorInfo info, const TensorRule (&tensors)
 
 }  // namespace
 
-constexpr OperatorInfo kOperators[] = {
+constexpr std::array<OperatorInfo, kOperatorCount> kOperators = [] {
+    constexpr OperatorInfo all[] = {
 #define HEWN_OPERATOR(name, kernels, type, dml_name, command, formula, onnx, in_place, wraps, \
                       one_width, as_f32, ...) \
     with_lists({type, #kernels, #dml_name, in_place, wraps, one_width, as_f32}, tensors_##name, \
                levels_##name, signature_##name),
 #include "operators.inc"
-};
+    };
+    return rows_in_table(all);
+}();
 
 namespace {
 
@@ -203,6 +206,14 @@ constexpr auto kAttributes = [] {
     }
     return built;
 }();
+
+// Returns an operator's name, whether or not this build has it; null if there is no such operator.
+const char *name_of(hewn_operator_type type) {
+#define HEWN_OPERATOR(name, kernels, number, dml_name, ...) \
+    if (type == number) return #dml_name;
+#include "operators.inc"
+    return nullptr;
+}
 
 // ---- Reading descriptions: compiled for size ("cold"), as it happens once an operator ----
 
@@ -252,6 +263,8 @@ public:
             for (int t = 0; t < tensor_count(info_); t++) HEWN_CHECK((this->*check)(t));
         }
         HEWN_CHECK(check_mode());
+        HEWN_CHECK(check_tensor_scale());
+        HEWN_CHECK(check_one_blocked_dimension());
         for (int d = 0; d < problem_.output.rank; d++) HEWN_CHECK(check_blocks_along(d));
         for (int t = 0; t < tensor_count(info_); t++) HEWN_CHECK(check_same_blocks(t));
         convert_to_f32();
@@ -414,7 +427,8 @@ private:
     // is 0, or the constant that the rule asks for.
     void set_absent(int t) {
         Tensor &absent = at(t);
-        absent = repeated(at(0), at(info_.tensors[t].like).type);
+        const int like = info_.tensors[t].like;
+        absent = repeated(at(0), like < 0 ? type_f32 : at(like).type);
         absent.name = info_.tensors[t].name;
         absent.present = false;
         if (t >= info_.input_count) return;
@@ -577,7 +591,7 @@ private:
 
     // Whether the tensor is an output with one element for each block.
     bool is_chosen(int t) const {
-        return kHasDynamicQuantize && info_.tensors[t].role == HEWN_TENSOR_ROLE_OUTPUT &&
+        return kChoosesBlocks && info_.tensors[t].role == HEWN_TENSOR_ROLE_OUTPUT &&
                info_.tensors[t].blocks;
     }
 
@@ -607,7 +621,7 @@ private:
 
     // An operator that chooses scales and zero points chooses both for the same blocks.
     hewn_status check_same_blocks(int t) {
-        if (!kHasDynamicQuantize || !is_chosen(t) || !at(t).present) return HEWN_STATUS_OK;
+        if (!kChoosesBlocks || !is_chosen(t) || !at(t).present) return HEWN_STATUS_OK;
         int first = info_.input_count;
         while (!is_chosen(first)) first++;
         const Tensor &own = at(t), &other = at(first);
@@ -640,6 +654,30 @@ private:
             return fail(error_, HEWN_STATUS_INVALID_ARGUMENT,
                         "%s: min_scale is negative, expected 0 or more", info_.dml_name);
         return HEWN_STATUS_OK;
+    }
+
+    // The scale of NVFP4's tensor is given, or an output.
+    hewn_status check_tensor_scale() {
+        if (!kHasNvfp4 || info_.type != HEWN_OPERATOR_NVFP4_QUANTIZE) return HEWN_STATUS_OK;
+        enum { kGiven = 1, kWritten = 4 };
+        if (at(kGiven).present == at(kWritten).present)
+            return failed(kWritten)("%s, and %s is, too; expected one of them",
+                                    at(kWritten).present ? "is given" : "is missing",
+                                    info_.tensors[kGiven].name);
+        return HEWN_STATUS_OK;
+    }
+
+    // The blocks of MX and of NVFP4 lie along one dimension.
+    hewn_status check_one_blocked_dimension() {
+        if ((!kHasMx || info_.type != HEWN_OPERATOR_MX_QUANTIZE) &&
+            (!kHasNvfp4 || info_.type != HEWN_OPERATOR_NVFP4_QUANTIZE))
+            return HEWN_STATUS_OK;
+        const int t = info_.input_count + 1;
+        int count = 0;
+        for (int d = 0; d < at(t).rank; d++) count += stored(at(t), d) < at(t).sizes[d];
+        if (count <= 1) return HEWN_STATUS_OK;
+        return failed(t, HEWN_STATUS_UNSUPPORTED)(
+            "has blocks along %d dimensions, expected blocks along one", count);
     }
 
     // Writes the signature: the words of the kernel's types.
@@ -716,6 +754,11 @@ __attribute__((cold)) hewn_status read_operator(const hewn_operator_desc *desc,
         for (const void *&constant : problem.constants) constant = nullptr;
         return Reader(problem, known, error).read(desc->desc);
     }
+    if (const char *name = name_of(desc->type))
+        return fail(error, HEWN_STATUS_UNSUPPORTED,
+                    "this build of hewn has no kernel of %s: see HEWN_OPERATORS, HEWN_SIGNATURES "
+                    "and HEWN_FEATURE_LEVEL",
+                    name);
     return fail(error, HEWN_STATUS_INVALID_ARGUMENT, "hewn_operator_desc: %d is no operator type",
                 int(desc->type));
 }
@@ -726,16 +769,20 @@ __attribute__((cold)) hewn_status read_operator(const hewn_operator_desc *desc,
 
 using namespace hewn;
 
-uint32_t hewn_operator_count(void) { return kOperatorCount; }
+uint32_t hewn_operator_count(void) { return uint32_t(kOperatorCount); }
 
 // What only hewn_get_operator shows: a program that does not call it is linked without these texts.
-constexpr struct {
+struct Texts {
     const char *name, *command, *formula, *onnx_name;
-} kTexts[] = {
+};
+constexpr auto kTexts = [] {
+    constexpr Texts all[] = {
 #define HEWN_OPERATOR(name, kernels, type, dml_name, command, formula, onnx, ...) \
     {#name, #command, formula, onnx},
 #include "operators.inc"
-};
+    };
+    return rows_in_table(all);
+}();
 
 hewn_status hewn_get_operator(uint32_t index, hewn_feature_level level, hewn_operator_info *info) {
     const hewn_feature_level known = known_level(level);

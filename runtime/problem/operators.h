@@ -5,6 +5,9 @@
 #include <HalideRuntime.h>
 #include <hewn/hewn.h>
 
+#include <algorithm>
+#include <array>
+#include <iterator>
 #include <string_view>
 
 #include "shape.h"
@@ -115,9 +118,6 @@ struct OperatorInfo {
     int operands[kMaxOperands - 1];
 };
 
-constexpr int kOperatorCount = sizeof kTensorCounts / sizeof kTensorCounts[0];
-extern const OperatorInfo kOperators[kOperatorCount];
-
 // Whether this build has kernels of that operator, for the CPU or for GPUs.
 constexpr bool is_built(std::string_view operator_name) {
     constexpr std::string_view kBuilt[] = {
@@ -130,9 +130,57 @@ constexpr bool is_built(std::string_view operator_name) {
     return false;
 }
 
-// Whether this build has DYNAMIC_QUANTIZE. If not, compilers drop code that only this operator
-// needs, and a program does not link it.
-constexpr bool kHasDynamicQuantize = is_built("dynamic_quantize");
+// Whether this build has operators that choose scales for blocks. If not, compilers drop code that
+// only these operators need, and a program does not link it.
+constexpr bool kHasDynamicQuantize = is_built("dynamic_quantize"), kHasMx = is_built("mx_quantize"),
+               kHasNvfp4 = is_built("nvfp4_quantize"),
+               kChoosesBlocks = kHasDynamicQuantize || kHasMx || kHasNvfp4;
+
+// Which operators of the list are in this build's table: those whose kernels and whose first level
+// it has. QUANTIZE_LINEAR is in it too where the last pass of another operator has its forms. The
+// others would take kilobytes of a program.
+constexpr bool is_in_table(std::string_view kernels, hewn_feature_level first_level) {
+    const bool lends_forms =
+        kernels == "quantize_linear" && (is_built("dynamic_quantize_linear") || kChoosesBlocks);
+    return (is_built(kernels) || lends_forms) && first_level <= kBuiltLevel;
+}
+constexpr bool kIsInTable[] = {
+#define HEWN_LEVEL(level, ...) level,
+#define HEWN_UNPACK(...) __VA_ARGS__
+#define HEWN_OPERATOR(name, kernels, type, dml_name, command, formula, onnx, in_place, wraps, \
+                      one_width, as_f32, signature, tensors, levels) \
+    is_in_table(#kernels, std::min({HEWN_UNPACK levels})),
+#include "operators.inc"
+#undef HEWN_UNPACK
+};
+constexpr size_t kOperatorCount = [] {
+    size_t count = 0;
+    for (const bool is_in : kIsInTable) count += is_in;
+    return count;
+}();
+// Of a list with a row for each operator, the rows of those in the table.
+template<class Row, size_t N>
+constexpr std::array<Row, kOperatorCount> rows_in_table(const Row (&all)[N]) {
+    static_assert(N == std::size(kIsInTable));
+    std::array<Row, kOperatorCount> rows = {};
+    size_t count = 0;
+    for (size_t i = 0; i < N; i++) {
+        if (kIsInTable[i]) rows[count++] = all[i];
+    }
+    return rows;
+}
+extern const std::array<OperatorInfo, kOperatorCount> kOperators;
+
+// The operators that choose scales for blocks.
+enum class BlockFamily : uint8_t { None, Dynamic, Mx, Nvfp4 };
+constexpr BlockFamily family_of(hewn_operator_type type) {
+    switch (type) {
+    case HEWN_OPERATOR_DYNAMIC_QUANTIZE: return BlockFamily::Dynamic;
+    case HEWN_OPERATOR_MX_QUANTIZE: return BlockFamily::Mx;
+    case HEWN_OPERATOR_NVFP4_QUANTIZE: return BlockFamily::Nvfp4;
+    default: return BlockFamily::None;
+    }
+}
 
 // ---- Problems ----
 

@@ -49,8 +49,12 @@ std::string level_name(hewn_feature_level level) {
 // ---- The table of operators, as hewn_get_operator tells it --------------------------------------
 
 uint32_t index_of(hewn_operator_type op) {
-    for (uint32_t i = 0; i < all_operators().size(); i++) {
-        if (all_operators()[i].type == op) return i;
+    hewn_operator_info info{};
+    info.struct_size = sizeof info;
+    for (uint32_t i = 0; i < hewn_operator_count(); i++) {
+        if (hewn_get_operator(i, HEWN_FEATURE_LEVEL_NEWEST, &info) == HEWN_STATUS_OK &&
+            info.type == op)
+            return i;
     }
     throw std::logic_error("no operator has the number " + std::to_string(op));
 }
@@ -152,8 +156,12 @@ struct Operator {
 Operator operator_of(hewn_operator_type op, const std::string &signature) {
     const hewn_operator_info info = info_of(op, HEWN_FEATURE_LEVEL_NEWEST);
     Operator result = {op, info.directml_name, operand_types(op, signature), {}};
-    for (size_t i = 0; i < info.tensor_count; i++)
-        result.tensors.push_back(tensor_info_of(op, i, HEWN_FEATURE_LEVEL_NEWEST).name);
+    for (size_t i = 0; i < info.tensor_count; i++) {
+        const auto tensor = tensor_info_of(op, i, HEWN_FEATURE_LEVEL_NEWEST);
+        result.tensors.push_back(tensor.name);
+        // A scale that may be absent is an output then (NVFP4_QUANTIZE).
+        if (tensor.optional && tensor.role == HEWN_TENSOR_ROLE_SCALE) result.types[i] = 0;
+    }
     return result;
 }
 
@@ -624,7 +632,7 @@ void each_tensor(
     }) {
     for (const Operator &op : OPERATORS) {
         for (size_t i = 0; i < op.types.size(); i++) {
-            if (!concerns(op, i)) continue;
+            if (op.types[i] == 0 || !concerns(op, i)) continue;
             auto tensors = tensors_of(op.op, op.types);
             change(*tensors[i]);
             std::vector<std::string> all = words;
@@ -1037,11 +1045,14 @@ TEST(Rules, NullTensors) {
     for (const Operator &op : OPERATORS) {
         for (size_t i = 0; i < op.types.size(); i++) {
             auto tensors = tensors_of(op.op, op.types);
+            if (!tensors[i]) continue;
             tensors[i].reset();
-            const bool depends_on_mode = op.op == HEWN_OPERATOR_DYNAMIC_QUANTIZE && i == 3;
+            // Whether an output is required may depend on a mode, or on another tensor.
+            const bool depends = i >= facts(op.op).inputs() &&
+                                 tensor_info_of(op.op, i, HEWN_FEATURE_LEVEL_NEWEST).optional;
             if (optional_tensor(op, i))
                 EXPECT_EQ(try_compile(op.op, tensors).status, HEWN_STATUS_OK);
-            else if (depends_on_mode)
+            else if (depends)
                 EXPECT_TRUE(
                     refused(try_compile(op.op, tensors), INVALID, {op.tensors[i], "is missing"}));
             else

@@ -79,8 +79,10 @@ while read -r object; do
     ! grep -qE '\bvmov(up[sd]|dqu[0-9]*) +%[yz]mm[0-9]+,(-?0x[0-9a-f]+)?\(%rsp\)' <<<"$code" ||
         fail "$name: keeps vectors on a stack that is not aligned for them" \
             "(see x86_64_avx2 in lists/targets.py)"
-    # The form `rows` reads f32, whatever the output is.
-    if [[ $name == *_f8_*x86_64_avx* && $name != dynamic* ]]; then
+    # These forms read f32, whatever the output is.
+    finds_ranges=0
+    [[ $name != *__range && $name != *__rows && $name != *__largest ]] || finds_ranges=1
+    if [[ $name == *_f8_*x86_64_avx* ]] && ((!finds_ranges)); then
         whole=vfmadd
         if [[ $name == dequantize* ]]; then whole=vcvtph2ps; fi
         ((2 <= $(grep -cE "\\b${whole}[0-9a-z]* .*%[yz]mm" <<<"$code" || true))) ||
@@ -88,7 +90,7 @@ while read -r object; do
         checked=$((checked + 1))
         continue
     fi
-    [[ $name != *_f8_* || $name == dynamic* ]] || continue  # SSE4.1 has neither
+    [[ $name != *_f8_* ]] || ((finds_ranges)) || continue  # SSE4.1 has neither
     case $name in
     add_*avx512*__general | dequantize_linear_*_f32__*avx512*__general | \
         dequantize_linear_*_f32__*avx512*__repeating | \
@@ -114,6 +116,9 @@ while read -r object; do
             ((2 <= $(grep -cE "\\bv?$kind\\b" <<<"$code" || true))) || fail "$name: few $kind"
         done
         ;;
+    mx_quantize_*__largest)  # one for each vector, as integers
+        ((4 <= $(grep -cE '\bv?pmax[su]d\b' <<<"$code" || true))) || fail "$name: few pmaxsd"
+        ;;
     dequantize_linear_*_f32__*sse41__general | dequantize_linear_*_f32__*avx2__general)
         ! grep -qE '\bv?blendvps\b' <<<"$code" ||
             fail "$name: computes with and without a zero point, and chooses"
@@ -126,7 +131,7 @@ while read -r object; do
             $(sed -nE '/rip/d; s/.*\bvmulps +(-?0x[0-9a-f]+)?\(.*,%ymm.*/[\1]/p' <<<"$code")
         ;;
     esac
-    [[ $name == *quantize* && $name != dynamic*__range && $name != dynamic*__rows ]] || continue
+    [[ $name == *quantize* ]] && ((!finds_ranges)) || continue
 
     narrowed=$(grep -cE '\bv?(psubw|pmaxsd)\b' <<<"$code" || true)
     ((narrowed == 0)) ||

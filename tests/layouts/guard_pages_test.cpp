@@ -6,9 +6,9 @@
 #include <csetjmp>
 #include <csignal>
 
+#include "../../reference/block_problems.h"
 #include "../../reference/contents.h"
 #include "../../reference/dynamic.h"
-#include "../../reference/dynamic_blocks.h"
 #include "../../reference/problems.h"
 #include "../../reference/variants.h"
 #include "../support/check.h"
@@ -227,16 +227,16 @@ TEST(GuardPages, DynamicQuantization) {
     }
 }
 
-// The form `rows` of DYNAMIC_QUANTIZE, and the blocks that it finds the ranges of.
-TEST(GuardPages, DynamicBlocks) {
+// The forms `rows` and `largest`, and the blocks that they find the ranges of.
+TEST(GuardPages, ChosenScales) {
     const GuardedPages pages[4] = {GuardedPages(65536), GuardedPages(65536), GuardedPages(65536),
                                    GuardedPages(65536)};
-    Random random("GuardPages.DynamicBlocks");
-    for (const Variant &variant : runnable_dynamic_variants("dynamic_quantize")) {
+    Random random("GuardPages.ChosenScales");
+    for (const Variant &variant : runnable_block_variants()) {
         for (int64_t length = 1; length <= 300; length++) {
             const int64_t rows = random.integer(1, 12), block = random.one_in(2) ? length : 16;
-            DynamicBlocks problem =
-                contiguous_blocks(variant.types(), {rows, length}, {1, block}, random);
+            BlockProblem problem = contiguous_blocks(variant.op(), variant.types(), {rows, length},
+                                                     {1, block}, random);
             const auto expected = expected_output(problem);
             const hewn_compile_options options = compile_options(variant.name.c_str(), 1);
             OperatorPtr op;
@@ -251,12 +251,15 @@ TEST(GuardPages, DynamicBlocks) {
                     placed.buffer = memory;
                     return placed;
                 };
-                const hewn_buffer_binding input = place(3, problem.input.binding());
-                std::vector<hewn_buffer_binding> outputs = problem.bindings();
-                for (size_t i = 0; i < 3; i++) outputs[i] = place(i, outputs[i]);
+                std::vector<hewn_buffer_binding> inputs = problem.input_bindings(),
+                                                 outputs = problem.bindings();
+                inputs[0] = place(3, inputs[0]);
+                for (size_t i = 0; i < outputs.size(); i++) outputs[i] = place(i, outputs[i]);
                 hewn_status status = -1;
                 ASSERT_FALSE(faults([&] {
-                    status = hewn_execute(op.get(), &input, 1, outputs.data(), 3, nullptr, nullptr);
+                    status =
+                        hewn_execute(op.get(), inputs.data(), uint32_t(inputs.size()),
+                                     outputs.data(), uint32_t(outputs.size()), nullptr, nullptr);
                 })) << variant
                     << ", length " << length;
                 ASSERT_EQ(status, HEWN_STATUS_OK);

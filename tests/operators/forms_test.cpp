@@ -651,9 +651,9 @@ protected:
 
 TEST_F(QuantizedColumns, ArePreparedWhereEnoughRowsShareThem) {
     choose(3);
-    EXPECT_FALSE(kernel_.large_state) << "three rows are divided";
+    EXPECT_EQ(kernel_.state_size, hewn::StateSize::Small) << "three rows are divided";
     choose(64);
-    ASSERT_TRUE(kernel_.large_state);
+    ASSERT_EQ(kernel_.state_size, hewn::StateSize::Large);
     alignas(64) static uint8_t state[hewn::kLargeStateBytes];
     hewn::CpuCall call(kernel_, nullptr, nullptr);
     call.large = state;
@@ -689,7 +689,7 @@ TEST_F(QuantizedColumns, AreSettledWhereScalesAreConstants) {
     void *inputs[hewn::kMaxInputs] = {nullptr, row.data()};
     const hewn::Allocator &allocator = hewn::default_device().allocator;
     ASSERT_EQ(hewn::forms_of(*problem_.info).settle(made_, allocator, kernel_, inputs, nullptr), 0);
-    EXPECT_FALSE(kernel_.large_state);
+    EXPECT_EQ(kernel_.state_size, hewn::StateSize::Small);
     ASSERT_NE(kernel_.settled, nullptr);
     const std::vector<float> before = row;
     std::fill(row.begin(), row.end(), 0.0f);  // must not be read any more

@@ -12,9 +12,9 @@
 #include <thread>
 #include <vector>
 
+#include "../../reference/block_problems.h"
 #include "../../reference/contents.h"
 #include "../../reference/dynamic.h"
-#include "../../reference/dynamic_blocks.h"
 #include "../../reference/problems.h"
 #include "../../reference/variants.h"
 #include "../support/check.h"
@@ -490,15 +490,16 @@ TEST(FpMode, OfTheCallerThatStartsThePool) {
     }
 }
 
-// The same of DYNAMIC_QUANTIZE, with blocks that one pass computes at once and with columns.
-TEST(FpMode, DynamicBlocks) {
-    Random random("FpMode.DynamicBlocks");
-    for (const Variant &variant : runnable_dynamic_variants("dynamic_quantize")) {
+// The same of operators that choose scales for blocks, which one pass computes at once, and for
+// columns.
+TEST(FpMode, ChosenScales) {
+    Random random("FpMode.ChosenScales");
+    for (const Variant &variant : runnable_block_variants()) {
         for (const std::vector<int64_t> &blocks :
              {std::vector<int64_t>{1, 300}, {1, 32}, {40, 1}}) {
             for (const float unit : {1.0f, 0x1p-130f}) {
-                DynamicBlocks problem =
-                    contiguous_blocks(variant.types(), {40, 300}, blocks, random);
+                BlockProblem problem =
+                    contiguous_blocks(variant.op(), variant.types(), {40, 300}, blocks, random);
                 fill(problem.input, [&](int64_t i) {
                     set_float(problem.input, i, (random.unit() - 0.4f) * unit);
                 });
@@ -506,13 +507,14 @@ TEST(FpMode, DynamicBlocks) {
                 const hewn_compile_options options = compile_options(variant.name.c_str(), 1);
                 OperatorPtr op;
                 ASSERT_EQ(compile(problem.description(), &options, op).status, HEWN_STATUS_OK);
-                const hewn_buffer_binding input = problem.input.binding();
-                const std::vector<hewn_buffer_binding> outputs = problem.bindings();
+                const std::vector<hewn_buffer_binding> inputs = problem.input_bindings(),
+                                                       outputs = problem.bindings();
                 for (const Mode &mode : MODES) {
                     hewn_status executed = -1;
                     EXPECT_TRUE(keeps_mode(mode.bits, [&] {
-                        executed =
-                            hewn_execute(op.get(), &input, 1, outputs.data(), 3, nullptr, nullptr);
+                        executed = hewn_execute(op.get(), inputs.data(), uint32_t(inputs.size()),
+                                                outputs.data(), uint32_t(outputs.size()), nullptr,
+                                                nullptr);
                     })) << mode.name;
                     ASSERT_EQ(executed, HEWN_STATUS_OK);
                     EXPECT_EQ(problem.difference(expected), "") << variant << ", " << mode.name;

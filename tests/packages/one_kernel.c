@@ -1,6 +1,6 @@
-/* For a library that has only quantize_linear_f32_u8: every other operator's description is
- * checked, and has no kernel. With an argument, the library was also built with
- * HEWN_FEATURE_LEVEL=6.2. */
+/* For a library that has only quantize_linear_f32_u8: it refuses every other operator and kernel by
+ * name, and its table has only the operators of that kernel. With an argument, the library was also
+ * built with HEWN_FEATURE_LEVEL=6.2. */
 #include <hewn/hewn.h>
 
 #include <stdio.h>
@@ -66,7 +66,21 @@ static void expect_level(const hewn_quantize_linear_desc *quantize) {
     const hewn_quantize_desc newer = {sizeof newer, quantize->input_tensor, quantize->scale_tensor,
                                       quantize->zero_point_tensor, quantize->output_tensor};
     expect(HEWN_OPERATOR_QUANTIZE, &newer, HEWN_STATUS_UNSUPPORTED,
-           "needs feature level 6.3, compiled at 6.2");
+           "this build of hewn has no kernel of QUANTIZE:");
+}
+
+/* The table has QUANTIZE_LINEAR and, from level 6.3 on, QUANTIZE. */
+static void expect_table(uint32_t count) {
+    const char *names[] = {"QUANTIZE_LINEAR", "QUANTIZE"};
+    const uint32_t got = hewn_operator_count();
+    int fits = got == count;
+    for (uint32_t i = 0; i < got && i < count; i++) {
+        hewn_operator_info info = {sizeof info};
+        hewn_get_operator(i, HEWN_FEATURE_LEVEL_NEWEST, &info);
+        fits &= info.directml_name && strcmp(info.directml_name, names[i]) == 0;
+    }
+    printf("%s  operators: %u\n", fits ? "ok    " : "FAILED", (unsigned)got);
+    failed |= !fits;
 }
 
 int main(int argc, char **argv) {
@@ -76,29 +90,23 @@ int main(int argc, char **argv) {
                            q = {sizeof q, HEWN_DATA_TYPE_UINT8, 1, sizes, NULL, NULL};
     const hewn_tensor_desc scale = {sizeof scale, HEWN_DATA_TYPE_FLOAT32, 1, sizes, repeat, NULL};
     const hewn_tensor_desc zero = {sizeof zero, HEWN_DATA_TYPE_UINT8, 1, sizes, repeat, NULL};
-    const hewn_add_desc add = {sizeof add, &x, &x, &x}, mixed = {sizeof mixed, &x, &q, &x};
+    const hewn_add_desc add = {sizeof add, &x, &x, &x};
     const hewn_quantize_linear_desc quantize = {sizeof quantize,        &x, &scale, &zero, &q,
                                                 HEWN_PRECISION_FLOAT32, 0};
-    const hewn_dequantize_linear_desc dequantize = {sizeof dequantize, &q, &scale, &zero, &x};
-    const hewn_quantized_linear_add_desc sum = {sizeof sum,
-                                                &q,
-                                                &scale,
-                                                &zero,
-                                                &q,
-                                                &scale,
-                                                &zero,
-                                                &scale,
-                                                &zero,
-                                                &q,
-                                                HEWN_QUANTIZED_ACTIVATION_NONE,
-                                                0};
+    const hewn_tensor_desc q_i8 = {sizeof q_i8, HEWN_DATA_TYPE_INT8, 1, sizes, NULL, NULL},
+                           zero_i8 = {sizeof zero_i8, HEWN_DATA_TYPE_INT8, 1, sizes, repeat, NULL};
+    hewn_quantize_linear_desc to_i8 = quantize;
+    to_i8.zero_point_tensor = &zero_i8;
+    to_i8.output_tensor = &q_i8;
     expect(HEWN_OPERATOR_QUANTIZE_LINEAR, &quantize, HEWN_STATUS_OK, "");
-    expect(HEWN_OPERATOR_ADD, &add, HEWN_STATUS_UNSUPPORTED, "no kernel add_f32");
-    expect(HEWN_OPERATOR_ADD, &mixed, HEWN_STATUS_INVALID_ARGUMENT, "BTensor");
-    expect(HEWN_OPERATOR_DEQUANTIZE_LINEAR, &dequantize, HEWN_STATUS_UNSUPPORTED,
-           "no kernel dequantize_linear_u8_f32");
-    expect(HEWN_OPERATOR_QUANTIZED_LINEAR_ADD, &sum, HEWN_STATUS_UNSUPPORTED,
-           "no kernel quantized_linear_add_u8_u8_u8");
+    expect(HEWN_OPERATOR_QUANTIZE_LINEAR, &to_i8, HEWN_STATUS_UNSUPPORTED,
+           "no kernel quantize_linear_f32_i8");
+    expect(HEWN_OPERATOR_ADD, &add, HEWN_STATUS_UNSUPPORTED,
+           "this build of hewn has no kernel of ADD:");
+    expect(HEWN_OPERATOR_DEQUANTIZE_LINEAR, NULL, HEWN_STATUS_UNSUPPORTED,
+           "this build of hewn has no kernel of DEQUANTIZE_LINEAR:");
+    expect(0, NULL, HEWN_STATUS_INVALID_ARGUMENT, "0 is no operator type");
+    expect_table(argc > 1 ? 1 : 2);
     if (argc > 1) expect_level(&quantize);
     return failed;
 }

@@ -49,6 +49,26 @@ std::vector<Variant> runnable_dynamic_variants(const std::string &operator_name)
     return variants;
 }
 
+namespace {
+
+constexpr const char *BLOCK_OPERATORS[] = {"dynamic_quantize", "mx_quantize", "nvfp4_quantize"};
+
+// The variants that `list` returns for each of these operators.
+template<class List>
+std::vector<Variant> of_block_operators(const List &list) {
+    std::vector<Variant> all;
+    for (const char *op : BLOCK_OPERATORS)
+        for (const Variant &variant : list(op)) all.push_back(variant);
+    return all;
+}
+
+}  // namespace
+
+std::vector<Variant> block_variants() { return of_block_operators(variants_of); }
+std::vector<Variant> runnable_block_variants() {
+    return of_block_operators(runnable_dynamic_variants);
+}
+
 const std::vector<std::string> &runnable_signatures(const std::string &operator_name) {
     // The answer is kept, because finding it takes longer than most problems, and some tests make
     // thousands of problems.

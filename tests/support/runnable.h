@@ -28,6 +28,11 @@ std::vector<std::string> runnable_variants(const std::string &operator_name,
 std::vector<Variant> runnable_dynamic_variants(
     const std::string &operator_name = "dynamic_quantize_linear");
 
+// The variants of the operators that choose scales for blocks.
+std::vector<Variant> block_variants();
+// Those that this machine's CPU can run.
+std::vector<Variant> runnable_block_variants();
+
 // The signatures of an operator for which runnable_variants() has a name, in the order of
 // variants.inc.
 const std::vector<std::string> &runnable_signatures(const std::string &operator_name);

@@ -18,9 +18,9 @@
 #include <mutex>
 #include <thread>
 
+#include "../../reference/block_problems.h"
 #include "../../reference/contents.h"
 #include "../../reference/dynamic.h"
-#include "../../reference/dynamic_blocks.h"
 #include "../../reference/problems.h"
 #include "../../reference/variants.h"
 #include "../support/check.h"
@@ -340,13 +340,16 @@ TEST(Allocation, DynamicQuantization) {
     }
 }
 
-// DYNAMIC_QUANTIZE at once (rows), in two passes (columns), and with one block.
-TEST(Allocation, DynamicBlocks) {
-    Random random("Allocation.DynamicBlocks");
-    for (const Variant &variant : runnable_dynamic_variants("dynamic_quantize")) {
+// Scales that are chosen at once (rows), in passes of their own (columns), and for one block.
+TEST(Allocation, ChosenScales) {
+    Random random("Allocation.ChosenScales");
+    for (const Variant &variant : runnable_block_variants()) {
         for (const std::vector<int64_t> &blocks :
              {std::vector<int64_t>{1, 900}, {1, 32}, {600, 1}, {600, 900}}) {
-            DynamicBlocks problem = contiguous_blocks(variant.types(), {600, 900}, blocks, random);
+            const bool whole = blocks[0] > 1 && blocks[1] > 1;
+            if (whole && variant.op() != HEWN_OPERATOR_DYNAMIC_QUANTIZE) continue;
+            BlockProblem problem =
+                contiguous_blocks(variant.op(), variant.types(), {600, 900}, blocks, random);
             const auto expected = expected_output(problem);
             for (const bool serial : {true, false}) {
                 hewn_compile_options options =
@@ -354,11 +357,13 @@ TEST(Allocation, DynamicBlocks) {
                 if (!serial) options.parallel_for = in_reverse;
                 OperatorPtr op;
                 ASSERT_EQ(compile(problem.description(), &options, op).status, HEWN_STATUS_OK);
-                const hewn_buffer_binding input = problem.input.binding();
-                const std::vector<hewn_buffer_binding> outputs = problem.bindings();
+                const std::vector<hewn_buffer_binding> inputs = problem.input_bindings(),
+                                                       outputs = problem.bindings();
                 hewn_status status = -1;
                 const auto run = [&] {
-                    status = hewn_execute(op.get(), &input, 1, outputs.data(), 3, nullptr, nullptr);
+                    status =
+                        hewn_execute(op.get(), inputs.data(), uint32_t(inputs.size()),
+                                     outputs.data(), uint32_t(outputs.size()), nullptr, nullptr);
                 };
                 const Counts counts = counts_of(run);
                 ASSERT_EQ(status, HEWN_STATUS_OK);

@@ -23,7 +23,7 @@ import unittest.mock
 import numpy as np
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(SOURCE / "tools/tune"))
+sys.path[:0] = [str(SOURCE), str(SOURCE / "tools/tune")]
 import autoschedulers  # noqa: E402
 import building  # noqa: E402
 import command_line  # noqa: E402
@@ -33,6 +33,8 @@ import measuring  # noqa: E402
 import report  # noqa: E402
 import search  # noqa: E402
 from hewn_tune import progress  # noqa: E402
+
+from lists.operators import OPERATORS  # noqa: E402
 
 BUILD = None
 
@@ -916,9 +918,10 @@ class TunerTest(unittest.TestCase):
         if not os.environ.get("HEWN_VARIANT"):
             cpu = {target["name"] for target in info["targets"] if target["device"] == "cpu"}
             # The tuner has problems for all operators with one output.
+            one_output = {op.name for op in OPERATORS
+                          if [tensor.role for tensor in op.tensors].count("output") == 1}
             self.assertEqual(picked, {v["name"] for v in info["variants"] if v["picked"]
-                                      and v["target"] in cpu
-                                      and not v["operator"].startswith("dynamic_quantize")})
+                                      and v["target"] in cpu and v["operator"] in one_output})
         nowhere = kernels.Build(BUILD.folder)
         nowhere.folder = self.folder
         with self.assertRaisesRegex(RuntimeError, "the targets of .*libhewn.so cannot be read: "

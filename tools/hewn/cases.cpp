@@ -116,8 +116,10 @@ Header parse_header(const json &tensor, const std::string &name) {
     Header header{text_member(tensor, "dtype", name), std::nullopt,
                   integers(member(tensor, "shape", name), name + ": 'shape'"), std::nullopt,
                   std::nullopt};
+    // No strides for no dimensions are none, whatever the number of the output's dimensions.
     if (const json *strides = optional_member(tensor, "strides"))
-        header.strides = integers(*strides, name + ": 'strides'");
+        if (!header.shape.empty() || !strides->empty())
+            header.strides = integers(*strides, name + ": 'strides'");
     if (const json *block = optional_member(tensor, "block"))
         header.block = integers(*block, name + ": 'block'");
     header.type = type_from_name(header.dtype);
@@ -468,10 +470,16 @@ hewn_status refusal_called(const json &name) {
 // Fills in a case that must be refused: only the descriptions of its tensors, without data.
 void parse_refusal(Case &result, const Headers &headers) {
     const Header &output = headers.at(output_of(*result.op).name);
-    for (const auto &[name, header] : headers) {
-        const TensorDesc desc = {*header.type, output.shape, header.strides, header.block};
+    for (const TensorInfo &tensor : result.op->tensors) {
+        const auto found = headers.find(tensor.name);
+        if (found == headers.end()) continue;
+        const Header &header = found->second;
+        const bool is_one = tensor.one_element && !header.strides;
+        const TensorDesc desc = {*header.type,
+                                 is_one ? Sizes(output.shape.size(), 1) : output.shape,
+                                 header.strides, header.block};
         if (&header == &output) result.output = desc;
-        else result.inputs.emplace(name, CaseTensor{{}, desc});
+        else result.inputs.emplace(tensor.name, CaseTensor{{}, desc});
     }
 }
 
@@ -495,36 +503,55 @@ std::vector<const json *> find_outputs(const OperatorInfo &op, const json &objec
     return outputs;
 }
 
-// A case that must be refused and says only the type of its output: with the output described.
+// A case that must be refused and says only the type of its output, or not even that where it can
+// only be one: with the output described.
 json with_output(const OperatorInfo &op, json object) {
     const json *attrs = optional_member(object, "attrs"),
                *inputs = optional_member(object, "inputs"),
-               *type = attrs ? optional_member(*attrs, "output_dtype") : nullptr,
+               *given = attrs ? optional_member(*attrs, "output_dtype") : nullptr,
                *first = inputs ? optional_member(*inputs, op.tensors.front().name) : nullptr;
+    const std::vector<DataType> types = types_of(output_of(op));
     if (!optional_member(object, "expect") || optional_member(object, "output") ||
-        optional_member(object, "outputs") || !type || !first)
+        optional_member(object, "outputs") || !first || (!given && types.size() != 1))
         return object;
-    object["output"] = {{"dtype", *type}, {"shape", member(*first, "shape", "the input")}};
+    const json type = given ? *given : json(type_name(types.front()));
+    object["output"] = {{"dtype", type}, {"shape", member(*first, "shape", "the input")}};
     return object;
 }
 
-// The outputs after the first of an operator that chooses scales for the blocks in attrs.block. The
-// scale's type is attrs.scale_dtype or f32.
-std::vector<std::optional<TensorDesc>> chosen_outputs(const Case &test, const json &attrs) {
-    const OperatorInfo &op = *test.op;
+// The type of the scales that an operator chooses: attrs.scale_dtype, or the first that they can
+// have.
+DataType chosen_scale_type(const OperatorInfo &op, const json &attrs) {
     const json *given = optional_member(attrs, "scale_dtype");
-    const std::string word = !given               ? "f32"
-                             : given->is_string() ? given->get<std::string>()
-                                                  : brief(*given);
+    if (!given) return types_of(op.tensors[input_count(op) + 1]).front();
+    const std::string word = given->is_string() ? given->get<std::string>() : brief(*given);
     const std::optional<DataType> type = type_from_name(word);
     if (!type) throw InputError("'scale_dtype' is " + word + ", which is no data type");
-    const Sizes block = integers(member(attrs, "block", "'attrs'"), "'block'");
+    return *type;
+}
+
+bool has_optional_input(const Case &test) {
+    const auto is_given = [&](const TensorInfo &tensor) {
+        return tensor.optional && test.inputs.count(tensor.name) > 0;
+    };
+    return std::any_of(test.op->tensors.begin(), test.op->tensors.end(), is_given);
+}
+
+// The outputs after the first of an operator that chooses scales for the blocks in attrs.block.
+std::vector<std::optional<TensorDesc>> chosen_outputs(const Case &test, const json &attrs) {
+    const OperatorInfo &op = *test.op;
+    const DataType scale_type = chosen_scale_type(op, attrs);
+    const Sizes block = integers(member(attrs, "block", "'attrs'"), "'block'"),
+                &sizes = test.output.sizes;
     std::vector<std::optional<TensorDesc>> others;
     for (size_t t = input_count(op) + 1; t < op.tensors.size(); t++) {
-        if (!writes(op, t, test.attributes)) others.emplace_back();
+        const TensorInfo &tensor = op.tensors[t];
+        if (!writes(op, t, test.attributes, has_optional_input(test))) others.emplace_back();
+        else if (tensor.one_element)
+            others.push_back(TensorDesc{types_of(tensor).front(), Sizes(sizes.size(), 1)});
         else
             others.push_back(TensorDesc::in_blocks(
-                op.tensors[t].like < 0 ? *type : test.output.data_type, test.output.sizes, block));
+                tensor.like < 0 ? scale_type : test.output.data_type, sizes, block));
     }
     return others;
 }
@@ -728,7 +755,13 @@ Sizes stored_sizes(const TensorDesc &desc) {
 }  // namespace
 
 // On a GPU, DYNAMIC_QUANTIZE_LINEAR of f16 uses the kernel of f32: its input is converted first.
+// GPUs have the kernels of NVFP4_DEQUANTIZE and MX_DEQUANTIZE, but do not convert NVFP4's scales,
+// nor MX's of int8.
 bool CaseRunner::has_kernel(const Case &test) const {
+    const bool is_int8 = test.signature.find("_i8_") != std::string::npos;
+    if (kind != DeviceKind::CPU && (test.op->type == HEWN_OPERATOR_NVFP4_DEQUANTIZE ||
+                                    (test.op->type == HEWN_OPERATOR_MX_DEQUANTIZE && is_int8)))
+        return false;
     std::string signature = test.signature;
     const size_t half = signature.find("_f16");
     if (kind != DeviceKind::CPU && !test.others_expected.empty() && half != std::string::npos)

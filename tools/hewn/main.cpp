@@ -208,9 +208,10 @@ void add_input(CLI::App &command, const OperatorInfo &op, size_t input, Operator
     if (is_parameter(tensor)) {
         command
             .add_option(
-                argument_of(tensor), options.inputs[input],
+                argument_of(op, tensor), options.inputs[input],
                 std::string(tensor.name) + ": number or .npy file" +
-                    (!tensor.optional            ? ""
+                    (!tensor.optional                        ? ""
+                     : tensor.role == HEWN_TENSOR_ROLE_SCALE ? "; absent: it is chosen"
                      : has_quantization_type(op) ? "; absent: an unsigned type's middle, or 0"
                                                  : "; absent: 0"))
             ->required(!tensor.optional)
@@ -218,7 +219,7 @@ void add_input(CLI::App &command, const OperatorInfo &op, size_t input, Operator
         return;
     }
     command
-        .add_option(argument_of(tensor), options.inputs[input],
+        .add_option(argument_of(op, tensor), options.inputs[input],
                     std::string(tensor.name) + ": " + types_text(tensor) +
                         (takes_number(op, input) ? "; or a number" : ""))
         ->required()
@@ -232,6 +233,7 @@ void add_type(CLI::App &command, const OperatorInfo &op, OperatorOptions &option
     for (const DataType type : types_of(*typed))
         if (allows(output_of(op), type)) words.emplace_back(type_name(type));
     std::string text = "type of the output";
+    bool has_default = true;
     if (is_parameter(*typed)) {
         text += " and the scale: " + joined(words) + "; default: the scale file's, else " +
                 words.front();
@@ -240,11 +242,17 @@ void add_type(CLI::App &command, const OperatorInfo &op, OperatorOptions &option
         for (const TensorInfo &tensor : op.tensors)
             zero_point |=
                 tensor.role == HEWN_TENSOR_ROLE_ZERO_POINT && tensor.like == int(input_count(op));
-        const std::string otherwise = has_type_of_input(op) ? "the first input's" : "u8";
-        text += ": " + joined(words) +
-                "; default: " + (zero_point ? "the zero point file's, else " : "") + otherwise;
+        const auto usual = usual_output_type(op);
+        has_default = has_type_of_input(op) || usual;
+        text += ": " + joined(words);
+        if (has_default)
+            text += std::string("; default: ") +
+                    (zero_point ? "the zero point file's, else " : "") +
+                    (has_type_of_input(op) ? "the first input's" : std::string(type_name(*usual)));
     }
-    take_only(command.add_option("--type", options.type, text), words)->type_name("TYPE");
+    take_only(command.add_option("--type", options.type, text), words)
+        ->required(!has_default)
+        ->type_name("TYPE");
 }
 
 // The option --bits, for operators that take integers of sub-byte types, whose elements have a byte
@@ -268,7 +276,7 @@ void add_input_type(CLI::App &command, const OperatorInfo &op, OperatorOptions &
     Words words;
     for (const DataType type : types_of(op.tensors.front()))
         if (is_small_float(type)) words.emplace_back(type_name(type));
-    if (words.empty()) return;
+    if (words.empty() || types_of(op.tensors.front()).size() == 1) return;
     take_only(command.add_option("--input-type", options.input_type,
                                  "type of the elements of a file of bytes without a type (V1), and "
                                  "of its zero point: " +
@@ -278,17 +286,21 @@ void add_input_type(CLI::App &command, const OperatorInfo &op, OperatorOptions &
 }
 
 void add_axis(CLI::App &command, const OperatorInfo &op, OperatorOptions &options) {
-    const char *const about = chooses_blocks(op)
+    const int usual = block_size_of(op);
+    const char *const about = usual ? "the axis of blocks; default: the last"
+                              : chooses_blocks(op)
                                   ? "the axis whose elements share a scale; absent: all share one"
                                   : "the input's axis of a 1-D scale or zero point and of "
                                     "blocks; negative: from the last";
     CLI::Option *axis = command.add_option("--axis", options.axis, about)->type_name("N");
-    command
-        .add_option("--block-size", options.block_size,
-                    "elements along --axis that share a scale and a zero point")
-        ->needs(axis)
-        ->check(whole_number(1))
-        ->type_name("B");
+    CLI::Option *size =
+        command
+            .add_option("--block-size", options.block_size,
+                        usual ? "elements of a block; default: " + std::to_string(usual)
+                              : "elements along --axis that share a scale and a zero point")
+            ->check(whole_number(1))
+            ->type_name("B");
+    if (!usual) size->needs(axis);
 }
 
 // The option --scale-type, for operators that choose scales of several types.
@@ -336,18 +348,25 @@ void add_operator_command(CLI::App &app, const OperatorInfo &op) {
     for (size_t i = 0; i < options->other_outputs.size(); i++) {
         const TensorInfo &tensor = op.tensors[input_count(op) + 1 + i];
         command
-            .add_option(argument_of(tensor), options->other_outputs[i],
+            .add_option(argument_of(op, tensor), options->other_outputs[i],
                         std::string(tensor.name) + ": also written to that file")
             ->type_name("FILE.npy");
     }
     if (has_axis(op) || chooses_blocks(op)) add_axis(command, op, *options);
-    if (chooses_blocks(op)) add_scale_type(command, op, *options);
+    if (chooses_blocks(op) && types_of(op.tensors[input_count(op) + 1]).size() > 1)
+        add_scale_type(command, op, *options);
     add_type(command, op, *options);
     add_bits(command, op, *options);
     add_input_type(command, op, *options);
     add_attributes(command, op, *options);
     add_common(command, op, *options);
-    command.callback([&op, options] { run_operator(op, *options); });
+    command.callback([&op, options] {
+        if (const int block = block_size_of(op)) {
+            options->axis = options->axis.value_or(-1);
+            options->block_size = options->block_size.value_or(block);
+        }
+        run_operator(op, *options);
+    });
 }
 
 void add_conformance_command(CLI::App &app, int &exit_code) {

@@ -213,11 +213,11 @@ public:
         for_each_other_output([&](const TensorInfo &tensor, const std::string &file) {
             if (file.empty()) return;
             const DataType type = due(tensor);
-            check_output_type(file, is_float(type) ? type : file_type(type), stored_sizes(sizes));
+            check_output_type(file, is_float(type) ? type : file_type(type),
+                              stored_sizes(tensor, sizes));
             if (!is_written(tensor))
-                throw InputError(argument_of(tensor) + " " + file + ": " + tensor.name +
-                                 " is written with --" + op_.attributes[0].name + " " +
-                                 words_of(op_.attributes[0]).front() + " only");
+                throw InputError(argument_of(op_, tensor) + " " + file + ": " + tensor.name +
+                                 " is written " + when_written() + " only");
         });
         execute_and_save(sizes, describe(sizes));
     }
@@ -229,12 +229,26 @@ private:
     DataType output_type_ = DataType::FLOAT32;
     Attributes attributes_;
 
-    bool is_written(const TensorInfo &output) const {
-        return writes(op_, size_t(&output - op_.tensors.data()), attributes_);
+    // The input that may be absent, of an operator without attributes.
+    const Operand *optional_input() const {
+        const auto is_optional = [](const Operand &operand) { return operand.tensor->optional; };
+        const auto found = std::find_if(operands_.begin(), operands_.end(), is_optional);
+        return found == operands_.end() ? nullptr : &*found;
     }
-    // The sizes of the outputs after the first.
-    Sizes stored_sizes(const Sizes &sizes) const {
-        if (!chooses_blocks(op_)) return {};
+    bool is_written(const TensorInfo &output) const {
+        const Operand *optional = optional_input();
+        return writes(op_, size_t(&output - op_.tensors.data()), attributes_,
+                      optional && optional->array);
+    }
+    // "with --mode asymmetric", "without --tensor-scale"
+    std::string when_written() const {
+        if (op_.attributes.empty()) return "without " + argument_of(op_, *optional_input()->tensor);
+        return std::string("with --") + op_.attributes[0].name + " " +
+               words_of(op_.attributes[0]).front();
+    }
+    // The sizes of an output after the first.
+    Sizes stored_sizes(const TensorInfo &output, const Sizes &sizes) const {
+        if (!chooses_blocks(op_) || output.one_element) return {};
         const Sizes blocks = Layout::chosen_blocks(operands_.front(), sizes, options_);
         Sizes stored;
         for (size_t d = 0; d < sizes.size(); d++)
@@ -247,7 +261,7 @@ private:
         std::vector<std::pair<std::string, std::string>> outputs = {{"-o", options_.output}};
         for_each_other_output([&](const TensorInfo &tensor, const std::string &file) {
             if (file.empty()) return;
-            const std::string argument = argument_of(tensor);
+            const std::string argument = argument_of(op_, tensor);
             const std::string option = argument.substr(0, argument.find(','));
             check_output_path(file);
             for (const auto &[other_option, other] : outputs)
@@ -281,18 +295,25 @@ private:
         for (size_t i = 0; i < operands_.size(); i++) {
             if (!is_data(i) || operands_[i].array) continue;
             operands_[i].array = array_from_number(*options_.inputs[i], file->array->type,
-                                                   argument_of(*operands_[i].tensor));
+                                                   argument_of(op_, *operands_[i].tensor));
             operands_[i].due = file->due;
         }
     }
 
-    std::optional<DataType> input_type() const { return type_from_name(options_.input_type); }
+    // The type of --input-type, or the only one that the input can have, if it is a small float.
+    std::optional<DataType> input_type() const {
+        const std::vector<DataType> types = types_of(op_.tensors.front());
+        if (types.size() == 1 && is_small_float(types.front())) return types.front();
+        return type_from_name(options_.input_type);
+    }
 
     // With --input-type, checks that the array has this type.
     Array checked(const Array &array) const {
         if (!input_type() || array.type == *input_type()) return array;
-        throw InputError("--input-type " + options_.input_type + ": " + array.name + " is " +
-                         std::string(type_name(array.type)) +
+        const std::string option = options_.input_type.empty()
+                                       ? std::string(op_.command)
+                                       : "--input-type " + options_.input_type;
+        throw InputError(option + ": " + array.name + " is " + std::string(type_name(array.type)) +
                          "; such values are in files of bytes without a type ('|V1')");
     }
 
@@ -365,7 +386,7 @@ private:
     // Loads a scale or zero point: a number becomes the expected type; a file's array stays as it
     // is, because the library checks its type.
     Array load_parameter(const std::string &text, const Operand &operand) const {
-        const std::string argument = argument_of(*operand.tensor),
+        const std::string argument = argument_of(op_, *operand.tensor),
                           option = argument.substr(0, argument.find(','));
         if (is_number(text))
             return without_offset(array_from_number(text, operand.due, option), operand);
@@ -409,7 +430,7 @@ private:
 
     // The output's type without --type, chosen as in Python: the type of the output's zero point,
     // if that is a file (it is loaded here); otherwise the first input's, if outputs may have it;
-    // otherwise u8.
+    // otherwise usual_output_type().
     DataType default_output_type() {
         for (size_t i = 0; i < operands_.size(); i++) {
             Operand &operand = operands_[i];
@@ -420,7 +441,8 @@ private:
             if (allows(output(), operand.array->type)) return operand.due = operand.array->type;
             operand.array.reset();  // load_parameters loads it again, and the library refuses it
         }
-        return has_type_of_input(op_) ? operands_.front().array->type : DataType::UINT8;
+        return has_type_of_input(op_) ? operands_.front().array->type
+                                      : usual_output_type(op_).value();
     }
 
     // Visits the outputs after the first with their files.
@@ -446,7 +468,7 @@ private:
         descs.push_back(TensorDesc{output_type_, sizes, contiguous_strides(sizes)});
         for_each_other_output([&](const TensorInfo &tensor, const std::string &) {
             if (!is_written(tensor)) descs.push_back(std::nullopt);
-            else if (chooses_blocks(op_))
+            else if (chooses_blocks(op_) && !tensor.one_element)
                 descs.push_back(TensorDesc::in_blocks(
                     due(tensor), sizes, Layout::chosen_blocks(operands_.front(), sizes, options_)));
             else descs.push_back(TensorDesc{due(tensor), Sizes(sizes.size(), 1)});
@@ -463,9 +485,9 @@ private:
                                         device ? &*device : nullptr, attributes_);
             std::vector<Array> results = {Array::allocate(options_.output, output_type_, sizes)};
             for_each_other_output([&](const TensorInfo &tensor, const std::string &file) {
-                results.push_back(is_written(tensor)
-                                      ? Array::allocate(file, due(tensor), stored_sizes(sizes))
-                                      : Array{});
+                results.push_back(is_written(tensor) ? Array::allocate(file, due(tensor),
+                                                                       stored_sizes(tensor, sizes))
+                                                     : Array{});
             });
             const Array &result = results.front();
             std::vector<const Array *> inputs;
@@ -510,18 +532,33 @@ private:
 };
 }  // namespace
 
-std::string argument_of(const TensorInfo &tensor) {
-    const std::string whole = tensor.name,
-                      name = whole.substr(0, whole.size() - std::string("Tensor").size());
-    if (tensor.role == HEWN_TENSOR_ROLE_DATA) return name == "Input" ? "IN" : name;
+namespace {
+// "OutputScale" for OutputScaleTensor.
+std::string brief_name(const TensorInfo &tensor) {
+    const std::string whole = tensor.name;
+    return whole.substr(0, whole.size() - std::string("Tensor").size());
+}
+// "--output-scale" for OutputScaleTensor.
+std::string option_of(const TensorInfo &tensor) {
     std::string option = "-";
-    for (const char c : name) {
+    for (const char c : brief_name(tensor)) {
         if (std::isupper(static_cast<unsigned char>(c))) option += '-';
         option += char(std::tolower(static_cast<unsigned char>(c)));
     }
-    const std::string output = "--output-";
-    return option.rfind(output, 0) == 0 ? "--" + option.substr(output.size()) + "," + option
-                                        : option;
+    return option;
+}
+}  // namespace
+
+std::string argument_of(const OperatorInfo &op, const TensorInfo &tensor) {
+    if (tensor.role == HEWN_TENSOR_ROLE_DATA)
+        return brief_name(tensor) == "Input" ? "IN" : brief_name(tensor);
+    const std::string option = option_of(tensor), output = "--output-";
+    if (option.rfind(output, 0) != 0) return option;
+    const std::string brief = "--" + option.substr(output.size());
+    const bool is_taken =
+        std::any_of(op.tensors.begin(), op.tensors.end(),
+                    [&](const TensorInfo &other) { return option_of(other) == brief; });
+    return is_taken ? option : brief + "," + option;
 }
 
 bool takes_number(const OperatorInfo &op, size_t input) {
@@ -536,7 +573,15 @@ bool takes_number(const OperatorInfo &op, size_t input) {
 }
 
 const TensorInfo *typed_by_option(const OperatorInfo &op) {
-    return output_of(op).like < 0 ? &output_of(op) : scale_of_output(op);
+    if (output_of(op).like >= 0) return scale_of_output(op);
+    return types_of(output_of(op)).size() > 1 ? &output_of(op) : nullptr;
+}
+
+std::optional<DataType> usual_output_type(const OperatorInfo &op) {
+    for (const DataType type : {DataType::UINT8, DataType::FLOAT32})
+        if (allows(output_of(op), type)) return type;
+    const std::vector<DataType> types = types_of(output_of(op));
+    return types.size() == 1 ? std::optional(types.front()) : std::nullopt;
 }
 
 bool has_type_of_input(const OperatorInfo &op) {

@@ -42,15 +42,18 @@ struct OperatorOptions : ExecutionOptions {
 
 // The name by which the command line takes an input, or an output after the first: "A", "IN",
 // "--a-scale", "--scale,--output-scale".
-std::string argument_of(const TensorInfo &tensor);
+std::string argument_of(const OperatorInfo &op, const TensorInfo &tensor);
 
 // Whether the input may be given as a number, which takes the type of the other input. That is so
 // if both must have one type and the operator has no scales and zero points (ADD).
 bool takes_number(const OperatorInfo &op, size_t input);
 
 // The tensor whose type --type decides: the output, or the scale whose type the output has. Null if
-// the output's type follows from the inputs.
+// the output's type follows from the inputs, or can only be one.
 const TensorInfo *typed_by_option(const OperatorInfo &op);
+// The type of an output whose type follows from nothing: u8, f32, or the only one that it can have.
+// Nothing: --type must say it.
+std::optional<DataType> usual_output_type(const OperatorInfo &op);
 
 // Whether the output has the first input's type by default.
 bool has_type_of_input(const OperatorInfo &op);

@@ -38,6 +38,13 @@ bool chooses_blocks(const OperatorInfo &op) {
     return first + 1 < op.tensors.size() && !op.tensors[first + 1].one_element;
 }
 
+int block_size_of(const OperatorInfo &op) {
+#define HEWN_BLOCK_SIZE(number, elements) \
+    if (op.type == number) return elements;
+#include "operators.inc"
+    return 0;
+}
+
 bool has_axis(const OperatorInfo &op) {
     return std::any_of(op.tensors.begin(), op.tensors.end(), [](const TensorInfo &tensor) {
         return is_parameter(tensor) && !tensor.one_element;
@@ -116,8 +123,9 @@ std::string kernel_name(const OperatorInfo &op, const std::vector<DataType> &typ
     std::string name = kernels_name(op);
     // The kernels of f32 compute everything that is converted to f32: quotients, mixed floats,
     // those of `as_f32`, and integers that become small floats.
-    const bool integers = divides(op, attributes) || is_code(types.back());
-    bool converts = divides(op, attributes) || (!is_float(types.front()) && is_code(types.back()));
+    const DataType output = types.at(input_count(op));
+    const bool integers = divides(op, attributes) || is_code(output);
+    bool converts = divides(op, attributes) || (!is_float(types.front()) && is_code(output));
     for (size_t i = 0; i < op.tensors.size(); i++) {
         const TensorInfo &tensor = op.tensors[i];
         const bool mixed = mixes_floats(op) && tensor.like >= 0 && is_float(types.at(i)) &&

@@ -35,10 +35,16 @@ inline const TensorInfo &output_of(const OperatorInfo &op) { return op.tensors[i
 
 // Whether the operator chooses scales for blocks of its input, and writes them as outputs.
 bool chooses_blocks(const OperatorInfo &op);
-// Whether the operator writes output number `t`, which is one of its tensors, with these
-// attributes: an optional output belongs to the default of the first one.
-inline bool writes(const OperatorInfo &op, size_t t, const Attributes &attributes) {
-    return !op.tensors[t].optional || attributes.empty() || attributes[0] == 0;
+// The number of elements of the last dimension that have a scale in the operator's format. 0: it is
+// of no format.
+int block_size_of(const OperatorInfo &op);
+// Whether the operator writes output number `t`, which is one of its tensors. An optional output
+// belongs to the default of the first attribute or, if there is none, to the absence of the
+// optional input.
+inline bool writes(const OperatorInfo &op, size_t t, const Attributes &attributes,
+                   bool has_optional_input) {
+    return !op.tensors[t].optional ||
+           (op.attributes.empty() ? !has_optional_input : attributes.empty() || attributes[0] == 0);
 }
 
 // Whether the scale and the zero point can have more than one element, such as one per channel or

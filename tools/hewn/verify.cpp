@@ -10,9 +10,9 @@
 #include <random>
 #include <vector>
 
+#include "../../reference/block_problems.h"
 #include "../../reference/contents.h"
 #include "../../reference/dynamic.h"
-#include "../../reference/dynamic_blocks.h"
 #include "../../reference/problems.h"
 #include "../../reference/values.h"
 #include "../../reference/variants.h"
@@ -87,6 +87,7 @@ struct Checked {
     std::vector<Kind> converted_kinds() const { return kinds_of(variant().converted_types()); }
     bool passed() const { return smallest.empty(); }
     bool is_elementwise() const { return facts(op()).is_elementwise(); }
+    bool chooses_blocks() const { return hewn::cli::chooses_blocks(info_of(op())); }
 
 private:
     hewn_test::Variant variant() const {
@@ -226,13 +227,15 @@ void run_dynamic(Checked &checked, Chosen &problem) {
     const auto expected = expected_output(problem);
     const hewn::Operator op = compile_on(checked.device, checked.info, problem.description());
     Copies copies(checked.device);
-    const hewn_buffer_binding input = copies.binding(problem.input);
-    std::vector<hewn_buffer_binding> outputs;
+    constexpr hewn_buffer_binding ABSENT = {sizeof(hewn_buffer_binding), nullptr, 0, 0};
+    std::vector<hewn_buffer_binding> inputs, outputs;
+    for (Tensor *input : problem.inputs())
+        inputs.push_back(input ? copies.binding(*input) : ABSENT);
     for (Tensor *output : problem.outputs()) outputs.push_back(copies.binding(*output));
-    outputs.resize(3, {sizeof(hewn_buffer_binding), nullptr, 0, 0});  // an absent zero point
+    outputs.resize(problem.output_count(), ABSENT);
     hewn_error error = {sizeof error, HEWN_STATUS_OK, {}};
-    if (hewn_execute(op.get(), &input, 1, outputs.data(), uint32_t(outputs.size()), nullptr,
-                     &error))
+    if (hewn_execute(op.get(), inputs.data(), uint32_t(inputs.size()), outputs.data(),
+                     uint32_t(outputs.size()), nullptr, &error))
         throw Error(error);
     copies.read_back();
     checked.cases++;
@@ -241,14 +244,18 @@ void run_dynamic(Checked &checked, Chosen &problem) {
     checked.differing += !checked.passed();
 }
 
-// Checks one more random layout of DYNAMIC_QUANTIZE.
+// Checks one more random layout of an operator that chooses scales for blocks.
 void check_blocks(Checked &checked, const Kind &kind, Random &random) {
-    const hewn_data_type output = kind.types[1];
-    const auto modes = hewn_test::modes_of(output);
-    const auto mode = reference::DynamicMode(kind.choices.empty() ? 0 : kind.choices[0]);
-    if (std::find(modes.begin(), modes.end(), mode) == modes.end()) return;
-    DynamicBlocks problem =
-        random_blocks_problem(kind.types[0], output, kind.types[2], mode, random, 3000);
+    const hewn_operator_type op = checked.op();
+    const size_t first = facts(op).inputs();  // the first output, before the scale
+    auto mode = reference::DynamicMode::asymmetric;
+    if (op == HEWN_OPERATOR_DYNAMIC_QUANTIZE) {
+        const auto modes = hewn_test::modes_of(kind.types[first]);
+        mode = reference::DynamicMode(kind.choices.empty() ? 0 : kind.choices[0]);
+        if (std::find(modes.begin(), modes.end(), mode) == modes.end()) return;
+    }
+    BlockProblem problem = random_blocks_problem(op, kind.types[0], kind.types[first],
+                                                 kind.types[first + 1], mode, random, 3000);
     run_dynamic(checked, problem);
 }
 
@@ -278,7 +285,7 @@ void check_random(Checked &checked, Random &random) {
     const std::vector<Kind> converted = checked.converted_kinds();
     const Kind kind =
         random.pick(converted.empty() || random.one_in(2) ? checked.kinds() : converted);
-    if (checked.op() == HEWN_OPERATOR_DYNAMIC_QUANTIZE) return check_blocks(checked, kind, random);
+    if (checked.chooses_blocks()) return check_blocks(checked, kind, random);
     if (!checked.is_elementwise()) return check_dynamic_random(checked, kind.types, random);
     Problem problem = random_problem(checked.op(), kind.types, random, 3000);
     problem.attributes = with_parameters(problem.op, kind.choices, random);
@@ -298,7 +305,7 @@ void check_all(std::vector<Checked> &all, const VerifyOptions &options) {
             for (int i = 0; i < 3 && !converted.empty(); i++)
                 kinds.push_back(random.pick(converted));
             for (const Kind &kind : kinds) {
-                if (checked.op() == HEWN_OPERATOR_DYNAMIC_QUANTIZE) {
+                if (checked.chooses_blocks()) {
                     for (int i = 0; i < 60; i++) check_blocks(checked, kind, random);
                     continue;
                 }

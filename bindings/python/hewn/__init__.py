@@ -96,7 +96,8 @@ def compile(
     operator: the function (hewn.quantize_linear) or its name ("quantize_linear").
     inputs: arrays like those of the later calls, which must have the same types, shapes and
         strides. Their contents matter for constants only.
-    axis, block_size, dtype, scale_dtype, threads, variant, attributes: as of the function.
+    axis, block_size, dtype, scale_dtype, threads, variant, attributes: as of the function, whose
+        defaults None stands for.
     out: an array like the `out` of later calls; by default `out` is contiguous.
     constants: whether scales and zero points that are arrays are constants, which is faster:
         they are copied now, and calls do not take them. If not, calls take them. Numbers and
@@ -113,6 +114,9 @@ def compile(
     for word in attributes:
         if word not in row.attributes:
             raise Error(Status.INVALID_ARGUMENT, f"{word}: {name} has no such attribute")
+    if row.block_size:
+        axis = -1 if axis is None else axis
+        block_size = row.block_size if block_size is None else block_size
     values = tuple(attributes.get(word) for word in row.attributes)
     options = (axis, block_size, dtype, scale_dtype, out, threads, variant, values)
     return Operator(

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import inspect
 import sys
 from typing import Any
 
@@ -46,10 +47,12 @@ def add_operator(commands: Any, name: str, row: Operator) -> None:
             parser.add_argument(tensor, type=value, help="a .npy file, or a number")
         else:
             parser.add_argument(option(tensor), type=value, required=not optional, metavar="VALUE")
+    parameters = inspect.signature(getattr(hewn, name)).parameters
     for word in row.keywords:
         if word != "out":
             kind = str if word in ("dtype", "scale_dtype", "variant") else int
-            parser.add_argument(option(word), type=kind, metavar=word.upper())
+            required = parameters[word].default is inspect.Parameter.empty
+            parser.add_argument(option(word), type=kind, metavar=word.upper(), required=required)
     for word in row.attributes:
         number = word in row.parameters_of
         parser.add_argument(option(word), type=float if number else str, metavar=word.upper())
@@ -60,7 +63,8 @@ def add_operator(commands: Any, name: str, row: Operator) -> None:
 def run_operator(given: argparse.Namespace) -> int:
     row, values = OPERATORS[given.operator], vars(given)
     inputs = [values[tensor] for tensor in row.inputs]
-    keywords = {word: values[word] for word in row.keywords + row.attributes if word != "out"}
+    words = [word for word in row.keywords + row.attributes if word != "out"]
+    keywords = {word: values[word] for word in words if values[word] is not None}
     result = getattr(hewn, given.operator)(*inputs, **keywords)
     first, *others = result if isinstance(result, tuple) else (result,)
     numpy.save(given.out, first, allow_pickle=False)

@@ -40,7 +40,9 @@ class Operator(NamedTuple):
     optional: tuple[bool, ...]
     like: tuple[tuple[int, str], ...]  # the tensor whose type it has, -1: none; for integers' this
     mixed: tuple[bool, ...]  # whether it may be another float than that tensor
+    types: tuple[tuple[str, ...], ...]  # of a tensor that is like no other
     signature: tuple[int, ...]  # the tensors whose types name a kernel
+    block_size: int  # of the operator's format; 0: it has none
     keywords: tuple[str, ...]
     attributes: tuple[str, ...]
     choices: dict[str, tuple[str, ...]]  # the values of each attribute that is a choice

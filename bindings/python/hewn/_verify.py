@@ -139,6 +139,93 @@ def _dynamic_quantize_linear(x: Values, dtype: str) -> tuple[Values, ...]:
     return _dynamic_quantize(x, dtype)
 
 
+def _in_blocks(x: Values, size: int) -> Values:
+    """The elements as float32, with the last dimension cut into blocks. Zeros fill the last one."""
+    count = -(-x.shape[-1] // size)
+    padded = numpy.zeros((*x.shape[:-1], count * size), f32)
+    padded[..., : x.shape[-1]] = x
+    return padded.reshape(*x.shape[:-1], count, size)
+
+
+def _joined(blocks: Values, shape: tuple[int, ...]) -> Values:
+    """The array of this shape that was cut into these blocks."""
+    joined = blocks.reshape(*shape[:-1], blocks.shape[-2] * blocks.shape[-1])
+    return numpy.ascontiguousarray(joined[..., : shape[-1]])
+
+
+def _largest(blocks: Values) -> NDArray[numpy.uint32]:
+    """The largest magnitude of each block, as bits, in which NaN is larger than all numbers."""
+    bits = numpy.ascontiguousarray(blocks).view(numpy.uint32) & numpy.uint32(0x7FFFFFFF)
+    largest: NDArray[numpy.uint32] = bits.max(axis=-1, initial=numpy.uint32(0))
+    return largest
+
+
+def _mx_quantize(
+    x: Values, dtype: str, scale_mode: str = "floor", block_size: int = 32
+) -> tuple[Values, ...]:
+    """With blocks along the last dimension."""
+    blocks = _in_blocks(x, block_size)
+    largest = _largest(blocks).astype(numpy.int64)
+    if dtype == "int8":
+        fraction_bits, emax, top = 6, 0, 0x7E0000
+    else:
+        about = importlib.import_module("ml_dtypes").finfo(dtype)
+        mantissa, exponent_of_top = numpy.frexp(float(about.max))
+        fraction_bits, emax = int(about.nmant), int(exponent_of_top) - 1
+        top = int((2 * mantissa - 1) * 2**23)
+    exponent, fraction = largest >> 23, largest & 0x7FFFFF
+    if scale_mode == "ceil":
+        leads = exponent > 0  # subnormal numbers have no leading 1
+        exponent = exponent + numpy.where(leads, fraction > top, 2 * fraction > top + 2**23)
+    elif scale_mode == "even":
+        exponent = (largest + (1 << (22 - fraction_bits))) >> 23
+    lost = largest >= 0x7F800000
+    byte = numpy.where(lost, 255, numpy.clip(exponent - emax, 0, 254))
+    scales = numpy.ldexp(1.0, numpy.minimum(byte, 254) - 127).astype(f32)[..., None]
+    if dtype == "int8":
+        elements = numpy.clip(numpy.rint(64 * (blocks / scales)), -127, 127)
+        y = numpy.where(lost[..., None], 0, elements).astype(dtype)
+    else:
+        y = _rounded(blocks / scales, dtype, True)
+        y[lost] = numpy.nan if dtype.startswith("float8") else 0
+    return _joined(y, x.shape), byte.astype(numpy.uint8).view("float8_e8m0fnu")
+
+
+def _mx_dequantize(x: Values, scale: Values, dtype: str = "float32", block_size: int = 32) -> Values:
+    factors = scale.astype(f32)[..., None] * f32(1 / 64 if x.dtype == numpy.int8 else 1)
+    return _joined(_in_blocks(x, block_size) * factors, x.shape).astype(dtype)
+
+
+def _nvfp4_quantize(
+    x: Values, tensor_scale: Values | None = None, block_size: int = 16
+) -> tuple[Values, ...]:
+    """With blocks along the last dimension."""
+    blocks = _in_blocks(x, block_size)
+    bits = _largest(blocks)
+    lost, largest = bits >= 0x7F800000, bits.view(f32)
+    chosen = tensor_scale is None
+    if tensor_scale is None:
+        most = numpy.where(lost, f32(0), largest).max(initial=f32(0))
+        tensor_scale = numpy.asarray(most / f32(2688) if most > 0 else f32(1))
+    tensor_scale = tensor_scale.reshape(())
+    exact = numpy.where(largest == 0, f32(0), largest / f32(6) / tensor_scale)
+    scale = _rounded(numpy.where(lost, f32(numpy.nan), exact), "float8_e4m3fn", True)
+    factor = (scale.astype(f32) * tensor_scale)[..., None]
+    y = _rounded(
+        numpy.where(factor == 0, numpy.copysign(f32(0), blocks), blocks / factor), "float4_e2m1fn", True
+    )
+    y[numpy.isnan(scale)] = 0
+    others = (scale, tensor_scale) if chosen else (scale,)
+    return (_joined(y, x.shape), *others)
+
+
+def _nvfp4_dequantize(
+    x: Values, scale: Values, tensor_scale: Values, dtype: str = "float32", block_size: int = 16
+) -> Values:
+    factors = (scale.astype(f32) * tensor_scale)[..., None]
+    return _joined(_in_blocks(x, block_size) * factors, x.shape).astype(dtype)
+
+
 def _larger(a: Values, b: Values) -> Values:
     """The maximum of IEEE 754: NaN stays NaN, and +0 is larger than -0."""
     return numpy.where(a == b, numpy.where(numpy.signbit(a), b, a), numpy.maximum(a, b))
@@ -180,14 +267,18 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "dynamic_quantize": _dynamic_quantize,
     "dynamic_quantize_linear": _dynamic_quantize_linear,
     "requantize": _requantize,
+    "mx_quantize": _mx_quantize,
+    "mx_dequantize": _mx_dequantize,
+    "nvfp4_quantize": _nvfp4_quantize,
+    "nvfp4_dequantize": _nvfp4_dequantize,
 }
 
 
 def reference(operator: str, inputs: list[Any], **attributes: Any) -> Any:
     """The operator's result by its formula, computed by NumPy; a tuple if there are several outputs.
-    Zero points must be arrays. The last of the inputs of dynamic_quantize_linear is the output's
-    type, and for dequantize_linear it may be. For quantize_linear it may be `saturate`. Attributes
-    are an activation and its parameters."""
+    Zero points must be arrays. The last of the inputs of dynamic_quantize_linear, dynamic_quantize and
+    mx_quantize is the output's type, and for dequantize_linear it may be. For quantize_linear it may
+    be `saturate`. Attributes are those of the operator, and the block size of MX and NVFP4."""
     with numpy.errstate(all="ignore"):
         result = FORMULAS[operator](*inputs, **attributes)
     return result if isinstance(result, tuple) else numpy.asarray(result)
@@ -263,6 +354,9 @@ def _attributes(operator: str, dtype: str) -> Iterator[dict[str, Any]]:
     if "mode" in row.choices:
         yield from ({"mode": mode} for mode in row.choices["mode"] if mode == "symmetric" or not is_float(dtype))
         return
+    if "scale_mode" in row.choices:
+        yield from ({"scale_mode": mode} for mode in row.choices["scale_mode"])
+        return
     values = {"alpha": 0.3, "beta": -0.7, "bias": 0.5, "threshold": 1.5, "min": -1.0, "max": 6.0}
     for activation in row.choices.get("activation", ()):
         needed = [word for word, of in row.parameters_of.items() if activation in of]
@@ -282,21 +376,29 @@ def _run(operator: str, types: list[str], variant: str, seed: int) -> Iterator[t
     """Runs a kernel with tensors of these types, with each of _attributes(). Yields what _compared()
     returns."""
     random, row = numpy.random.default_rng(seed), OPERATORS[operator]
-    inputs = list(_inputs(random, row.roles, types))
+    inputs: list[Any] = list(_inputs(random, row.roles, types))
     # Where no zero point says the output's type.
     typed = "zero_point" not in row.roles and "dtype" in row.keywords
-    dtype = [types[len(inputs)]] if typed else []
+    dtype: list[Any] = [types[len(inputs)]] if typed else []
+    # A scale that may be absent is then chosen.
+    absent = [
+        None if role == "scale" and optional else given
+        for role, optional, given in zip(row.roles, row.optional, inputs)
+    ]
     for attributes in _attributes(operator, types[len(inputs)]):
         keywords = {**dict(zip(["dtype"], dtype)), **attributes}
-        got = getattr(_operators, operator)(*inputs, variant=variant, **keywords)
-        yield _compared(got, reference(operator, inputs + dtype, **attributes))
+        for given in [inputs, absent] if any(i is None for i in absent) else [inputs]:
+            got = getattr(_operators, operator)(*given, variant=variant, **keywords)
+            yield _compared(got, reference(operator, given + dtype, **attributes))
 
 
 def _codes(operator: str, words: list[str]) -> list[str]:
     """The types that f8 stands for in a signature of these words."""
     if "f8" not in words:
         return [""]
-    return ["float8_e4m3fn", "float8_e5m2"] if operator == "dynamic_quantize" else CODES
+    row = OPERATORS[operator]
+    types = row.types[row.signature[words.index("f8")]]
+    return [name for name in CODES if name in types]
 
 
 def verify(pattern: str = "", seed: int = 1) -> list[Verified]:

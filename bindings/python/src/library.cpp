@@ -108,7 +108,13 @@ const Row &Library::row(int type) const {
     for (const Row &row : rows_) {
         if (row.info.type == type) return row;
     }
-    refuse("operator", "there is no number " + std::to_string(type));
+    // This build lacks the operator, or there is none of that number: the library says which.
+    try {
+        hewn::compile(type, {});
+    } catch (const hewn::Error &error) {
+        throw Failure{error.status(), error.what()};
+    }
+    throw std::logic_error("the library has an operator that its table lacks");
 }
 
 void Library::raise(const Failure &failure) const {

@@ -38,6 +38,16 @@ Problem::Problem(const Row &row, const Arguments &given) : row_(&row) {
     describe_other_outputs(given);
 }
 
+// The names of a set of types: "float32, float16".
+static std::string names_of(uint32_t types) {
+    std::string names;
+    for (hewn_data_type each = 1; each < 32; each++) {
+        if (types >> each & 1 && has_name(each))
+            names += (names.empty() ? "" : ", ") + name_of(each);
+    }
+    return names;
+}
+
 // ---- Outputs after the first ----
 
 int64_t Problem::chosen_block(uint32_t d) const {
@@ -47,9 +57,11 @@ int64_t Problem::chosen_block(uint32_t d) const {
     return block_ ? block_ : size;
 }
 
-Shape Problem::other_shape(size_t) const {
+Shape Problem::other_shape(size_t i) const {
     Shape shape;
-    if (!row_->chooses_blocks() || axis_ < 0) return shape;
+    // Without an axis there is one block, but an empty array has no block at all.
+    const bool is_empty = std::count(shape_.sizes, shape_.sizes + shape_.rank, 0) > 0;
+    if (!row_->is_chosen(i) || (axis_ < 0 && !is_empty)) return shape;
     shape.rank = shape_.rank;
     for (uint32_t d = 0; d < shape_.rank; d++) {
         const int64_t block = chosen_block(d);
@@ -58,35 +70,43 @@ Shape Problem::other_shape(size_t) const {
     return shape;
 }
 
-// An optional output belongs to the default of the operator's first attribute.
+// An optional output belongs to the default of the operator's first attribute. If the operator has
+// no attributes, it takes the place of an optional input.
+bool Problem::leaves_out_optional() const {
+    if (!attributes_.empty()) return attributes_[0] != 0;
+    for (size_t i = 0; i < row_->output(); i++)
+        if (row_->tensor(i).optional && tensors_[i].is_present()) return true;
+    return false;
+}
+
 void Problem::describe_other_outputs(const Arguments &given) {
     const hewn_data_type asked = type_asked(given.scale_dtype);
     for (size_t i = row_->output() + 1; i < row_->count(); i++) {
         const hewn_operator_tensor_info &tensor = row_->tensor(i);
-        if (tensor.optional && !attributes_.empty() && attributes_[0] != 0) continue;
+        if (tensor.optional && leaves_out_optional()) continue;
         tensors_[i].type = asked && tensor.like < 0 ? asked : due(i, HEWN_DATA_TYPE_UNKNOWN);
-        if (asked && tensor.like < 0 && !(tensor.types >> asked & 1)) {
-            std::string takes;
-            for (hewn_data_type each = 1; each < 32; each++)
-                if (tensor.types >> each & 1 && has_name(each))
-                    takes += (takes.empty() ? "" : ", ") + name_of(each);
-            refuse("scale_dtype", "is " + name_of(asked) + "; expected one of " + takes);
-        }
+        if (asked && tensor.like < 0 && !(tensor.types >> asked & 1))
+            refuse("scale_dtype",
+                   "is " + name_of(asked) + "; expected one of " + names_of(tensor.types));
         int64_t stride = 1;
         for (uint32_t d = shape_.rank; d-- > 0;) {
-            const int64_t block = row_->chooses_blocks() ? chosen_block(d) : 1,
+            const int64_t block = row_->is_chosen(i) ? chosen_block(d) : 1,
                           count = (shape_.sizes[d] + block - 1) / block;
-            tensors_[i].strides[d] = row_->chooses_blocks() && count <= 1 ? 0 : stride;
-            if (row_->chooses_blocks()) stride *= std::max<int64_t>(count, 1);
+            tensors_[i].strides[d] = row_->is_chosen(i) && count <= 1 ? 0 : stride;
+            if (row_->is_chosen(i)) stride *= std::max<int64_t>(count, 1);
         }
     }
 }
 
 // ---- Types ----
 
-// The type to suggest to a user: float32 if it is among the types, else uint8.
+// The type to suggest to a user: float32 or uint8 if it is among the types, else the first of them.
 static hewn_data_type common_type(uint32_t types) {
-    return types >> HEWN_DATA_TYPE_FLOAT32 & 1 ? HEWN_DATA_TYPE_FLOAT32 : HEWN_DATA_TYPE_UINT8;
+    for (const hewn_data_type type : {HEWN_DATA_TYPE_FLOAT32, HEWN_DATA_TYPE_UINT8})
+        if (types >> type & 1) return type;
+    hewn_data_type first = 1;
+    while (!(types >> first & 1)) first++;
+    return first;
 }
 
 void Problem::take_arrays(const Arguments &given) {
@@ -106,10 +126,18 @@ void Problem::take_arrays(const Arguments &given) {
     }
 }
 
+// The package that has NumPy's class of a type.
+static const char *module_of(hewn_data_type type) {
+    const bool in_numpy =
+        type != HEWN_DATA_TYPE_BFLOAT16 && !is_small_float(type) && !is_narrow(type);
+    return in_numpy ? "np" : "ml_dtypes";
+}
+
 // Advice on how to convert an argument in its own framework. Empty if the framework is not known.
 static std::string conversion(nb::handle given, const char *name, hewn_data_type type) {
     if (attribute(given, "astype").is_valid())
-        return std::string("; use ") + name + ".astype(np." + name_of(type) + ")";
+        return std::string("; use ") + name + ".astype(" + module_of(type) + "." + name_of(type) +
+               ")";
     if (text_of(attribute(given.type(), "__module__")) == "torch")
         return std::string("; use ") + name + ".to(torch." + name_of(type) + ")";
     return "";
@@ -122,11 +150,6 @@ void Problem::refuse_other_types(const Arguments &given, hewn_data_type asked) c
         const hewn_operator_tensor_info &tensor = row_->tensor(i);
         const hewn_data_type type = tensors_[i].type;
         if (tensors_[i].kind != Kind::array || tensor.types >> type & 1) continue;
-        std::string takes;
-        for (hewn_data_type each = 1; each < 32; each++) {
-            if (tensor.types >> each & 1 && has_name(each))
-                takes += (takes.empty() ? "" : ", ") + name_of(each);
-        }
         hewn_data_type fit = common_type(tensor.types);
         if (tensor.like == int(row_->output())) fit = asked ? asked : default_output_type();
         else if (tensor.like >= 0 && !row_->mixed[i]) fit = due(i, asked);
@@ -134,7 +157,7 @@ void Problem::refuse_other_types(const Arguments &given, hewn_data_type asked) c
         const bool converts =
             tensor.role != HEWN_TENSOR_ROLE_DATA || is_integer(type) == is_integer(fit);
         refuse(name(i),
-               "is " + name_of(type) + "; the operator takes " + takes +
+               "is " + name_of(type) + "; the operator takes " + names_of(tensor.types) +
                    (converts ? conversion(given.inputs[i], name(i), fit) : ""),
                HEWN_STATUS_UNSUPPORTED);
     }
@@ -156,13 +179,18 @@ hewn_data_type Problem::due(size_t i, hewn_data_type asked) const {
 }
 
 // The output's type if no argument decides it: the first input's if that is quantized, that is if a
-// zero point has its type; otherwise ONNX's default.
+// zero point has its type; otherwise ONNX's default, or the only type.
 hewn_data_type Problem::default_output_type() const {
     for (size_t i = 0; i < row_->output(); i++) {
         const hewn_operator_tensor_info &tensor = row_->tensor(i);
         if (tensor.role == HEWN_TENSOR_ROLE_ZERO_POINT && tensor.like == 0) return tensors_[0].type;
     }
-    return HEWN_DATA_TYPE_UINT8;
+    const uint32_t types = row_->tensor(row_->output()).types;
+    const hewn_data_type type = common_type(types);
+    if (type != HEWN_DATA_TYPE_FLOAT32 && type != HEWN_DATA_TYPE_UINT8 && types != 1u << type)
+        refuse("dtype", "is missing; expected one of " + names_of(types));
+    // The types of most operators that quantize include both.
+    return types >> HEWN_DATA_TYPE_UINT8 & 1 ? hewn_data_type(HEWN_DATA_TYPE_UINT8) : type;
 }
 
 // The output's type: that of the tensor that it is like. A mixed output may have another one: the
@@ -401,7 +429,7 @@ hewn::Operator Problem::compile(const std::string &variant, int threads,
     std::vector<hewn::TensorDesc> descs(row_->count());
     std::vector<const hewn::TensorDesc *> tensors(row_->count());
     for (size_t i = 0; i < row_->count(); i++) {
-        const bool is_chosen = i > row_->output() && row_->chooses_blocks();
+        const bool is_chosen = row_->is_chosen(i);
         if (i < row_->output() ? !tensors_[i].is_present() : !writes(i)) continue;
         descs[i] = {hewn::DataType(tensors_[i].type),
                     i > row_->output() && !is_chosen ? ones : sizes,

@@ -25,11 +25,12 @@ struct Row {
     size_t count() const { return info.tensors.size(); }
     // The index of the first output.
     size_t output() const { return first_output; }
-    // Whether the operator chooses scales for blocks of the first input: the outputs after the
-    // first have an element for each block. Otherwise they have one element.
+    // Whether the operator chooses scales for blocks of the first input.
     bool chooses_blocks() const {
         return first_output + 1 < count() && !tensor(first_output + 1).one_element;
     }
+    // Whether tensor i is an output with an element for each block.
+    bool is_chosen(size_t i) const { return i > first_output && !tensor(i).one_element; }
     const hewn_operator_tensor_info &tensor(size_t i) const { return info.tensors[i]; }
     bool is_parameter(size_t i) const {
         return tensor(i).role == HEWN_TENSOR_ROLE_SCALE ||
@@ -98,6 +99,7 @@ private:
     void resolve_types(const Arguments &given);
     void broadcast_data();
     void set_blocks(const Arguments &given);
+    bool leaves_out_optional() const;
     void describe_other_outputs(const Arguments &given);
     // How many elements along dimension d share a scale that the operator chooses.
     int64_t chosen_block(uint32_t d) const;

@@ -110,6 +110,8 @@ def test_special_numbers_and_empty_arrays():
         check(hewn.dynamic_quantize(x, axis=-1), x, axis=-1)
     y, scale, zero_point = hewn.dynamic_quantize(np.empty((0, 4), "float32"), axis=-1)
     assert (y.shape, scale.shape, zero_point.shape) == ((0, 4), (0, 1), (0, 1))
+    y, scale, zero_point = hewn.dynamic_quantize(np.empty((3, 0), "float32"))
+    assert (y.shape, scale.shape, zero_point.shape) == ((3, 0), (1, 0), (1, 0))
 
 
 def test_back_again(x):

@@ -170,6 +170,8 @@ def calls(draw):
                     reference(operator, [x, b], **attributes))  # fmt: skip
     if operator == "dynamic_quantize":
         return draw(dynamic_quantizations(random, x, types[row.roles.index("output")], threads))
+    if operator in ("mx_quantize", "nvfp4_quantize"):
+        return draw(block_formats(operator, random, shape, types[row.roles.index("output")], threads))
     if operator == "dynamic_quantize_linear":
         x = draw(with_bfloat16(random, x))
         x = np.where(np.isinf(x), np.asarray(1, x.dtype), x)
@@ -205,8 +207,30 @@ def dynamic_quantizations(draw, random, x, dtype, threads):
     if dtype not in ("int8", "uint8"):
         dtype = draw(st.sampled_from(["float8_e4m3fn", "float8_e5m2"]))
     mode = draw(st.sampled_from([*_attributes("dynamic_quantize", dtype)]))
+    y, *parameters = reference("dynamic_quantize", [x, dtype], **mode)
+    if x.size == 0:  # no block, and no scale
+        parameters = [np.empty([min(1, size) for size in x.shape], p.dtype) for p in parameters]
     return Call(hewn.dynamic_quantize, [draw(exported(x))], {"dtype": dtype, **mode, **threads},
-                reference("dynamic_quantize", [x, dtype], **mode))
+                (y, *parameters))  # fmt: skip
+
+
+@st.composite
+def block_formats(draw, operator, random, shape, dtype, threads):
+    """Calls of MX_QUANTIZE and NVFP4_QUANTIZE, with blocks along the last dimension.
+    test_block_formats.py has those along others."""
+    x = values(random, shape or (1,), draw(st.sampled_from(FLOATS)))
+    x = x.repeat(draw(st.integers(1, 9)), axis=-1)
+    types = OPERATORS[operator].types[OPERATORS[operator].roles.index("output")]
+    block = draw(st.sampled_from([None, 1, 4, 16, 32]))
+    scale, attributes, size, typed = [], {}, {} if block is None else {"block_size": block}, {}
+    if operator == "mx_quantize":
+        typed = {"dtype": dtype if dtype in types else draw(st.sampled_from(types))}
+        attributes = draw(st.sampled_from([*_attributes(operator, dtype)]))
+    elif draw(st.booleans()):
+        scale = [np.asarray(np.abs(values(random, (), "float32")))]
+    return Call(getattr(hewn, operator), [draw(exported(x)), *scale],
+                {**typed, **attributes, **size, **threads},
+                reference(operator, [x, *scale, *typed.values()], **attributes, **size))  # fmt: skip
 
 
 @st.composite

@@ -107,6 +107,13 @@ function chosenBlocks(shape) {
     });
 }
 
+// Blocks of a format: along one dimension.
+function formatBlocks(shape) {
+    const only = below(shape.length), [size, ones] = [Math.max(shape[only] ?? 1, 1), shape.map(() => 1)];
+    if (shape.length) ones[only] = pick([1, size, 16, 32, 1 + below(size)]);
+    return ones;
+}
+
 function parameterDesc(dataType, shape, blockSizes) {
     const sizes = shape.map((size, d) => Math.ceil(size / (blockSizes?.[d] ?? 1)));
     const strides = without(contiguous(sizes), () => chance(30));
@@ -154,6 +161,17 @@ function randomAttributes(row) {
     return attributes;
 }
 
+// A problem of MX_QUANTIZE or NVFP4_QUANTIZE, whose tensor's scale is an input or an output.
+function randomFormat(row, types, shape) {
+    const descs = {
+        input: dataDesc(types.input, shape, false), output: dataDesc(types.output, shape, true),
+        outputScale: {dataType: types.outputScale, shape, blockSizes: formatBlocks(shape)},
+    };
+    const scale = types.tensorScale && pick(['tensorScale', 'outputTensorScale']);
+    if (scale) descs[scale] = oneElementDesc(types[scale], shape, scale !== 'tensorScale');
+    return {row, descs, attributes: randomAttributes(row)};
+}
+
 function randomChoice(row, types, shape) {
     const attributes = randomAttributes(row), blocks = chosenBlocks(shape);
     if (typeOf(types.output).isFloat) attributes.mode = 'symmetric';
@@ -170,7 +188,8 @@ function randomChoice(row, types, shape) {
 function randomProblem() {
     const row = pick(rows), types = randomTypes(row), shape = randomShape(), descs = {};
     if (row.name === 'dynamicQuantize') return randomChoice(row, types, shape);
-    const linear = /^(de)?quantizeLinear$/.test(row.name), pair = /^(de)?quantize$/.test(row.name);
+    if (/^(mx|nvfp4)Quantize$/.test(row.name)) return randomFormat(row, types, shape);
+    const linear = /^(de)?quantizeLinear$|^(mx|nvfp4)Dequantize$/.test(row.name), pair = /^(de)?quantize$/.test(row.name);
     const blocks = (linear || pair) && chance(40) ? randomBlocks(shape, pair) : undefined;
     for (const {name, role, optional, oneElement} of row.tensors) {
         if (optional && chance(30)) continue;

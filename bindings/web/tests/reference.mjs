@@ -233,6 +233,7 @@ const FORMULAS = {
         const ratio = f32(f32(v.aScale * v.bScale) / v.outputScale);
         return quantized(f32(product * ratio), v.outputZeroPoint, type);
     },
+    nvfp4Dequantize: v => f32(v.input * f32(v.scale * v.tensorScale)),
     requantize(v, type) {
         const value = dequantizeLinear(
             {input: v.input, scale: v.inputScale, zeroPoint: v.inputZeroPoint});
@@ -280,6 +281,56 @@ function chooseBlocks({types, descs, shape, read, write}, {mode = 'asymmetric', 
     };
 }
 
+// The exponent of an f32 that is not 0, and of 2^-126 for subnormal ones; its significand is below 2.
+const exponentOf = x => Math.max(Math.floor(Math.log2(x)), -126);
+
+// The exponent of MX_QUANTIZE's scale, for a largest magnitude, with numbers instead of bits.
+function mxExponent(a, type, mode) {
+    const largest = type.isFloat ? SMALL[type.dataType][2] : 127 / 64;
+    const bits = type.isFloat ? SMALL[type.dataType][0] : 6, emax = Math.floor(Math.log2(largest));
+    let exponent = a < 2 ** -126 ? -127 : exponentOf(a);
+    if (mode === 'ceil') {
+        exponent = -127 + emax;
+        while (exponent < 127 + emax && a > largest * 2 ** (exponent - emax)) exponent++;
+    }
+    if (mode === 'even') {
+        const step = 2 ** (exponentOf(a) - bits);  // the last place that the element type keeps
+        if (roundHalfUp(a / step) * step >= 2 ** (exponent + 1)) exponent++;
+    }
+    return Math.min(Math.max(exponent - emax, -127), 127);
+}
+const roundHalfUp = x => Math.floor(x + 0.5);
+
+// Writes the scales of MX_QUANTIZE and NVFP4_QUANTIZE, and returns the formula of the elements.
+function chooseFormat({name, types, descs, shape, read, write}, {scale_mode = 'floor'}) {
+    const type = types.output, blocks = new Map(), blockOf = index => offsetOf(descs.outputScale, index);
+    for (const index of indices(shape)) {
+        const block = blocks.get(blockOf(index)) ?? {a: 0, index}, value = Math.abs(read('input', index));
+        if (!(value <= block.a)) block.a = value;
+        if (!Number.isFinite(value)) block.lost = true;
+        blocks.set(blockOf(index), block);
+    }
+    const all = [...blocks.values()], most = Math.max(0, ...all.filter(b => !b.lost).map(b => b.a));
+    let t = 1;
+    if (descs.tensorScale && all.length) t = read('tensorScale', shape.map(() => 0));
+    else if (most > 0) t = f32(most / 2688);
+    if (descs.outputTensorScale) write('outputTensorScale', shape.map(() => 0), t);
+    for (const block of all) {
+        const {a, lost, index} = block;
+        const scale = lost ? NaN : name === 'mxQuantize' ? 2 ** mxExponent(a, type, scale_mode)
+            : a === 0 ? 0 : f32(f32(a / 6) / t);
+        write('outputScale', index, scale);
+        block.scale = read('outputScale', index);
+    }
+    return ({input}, type, attributes, index) => {
+        const {scale} = blocks.get(blockOf(index));
+        if (Number.isNaN(scale)) return type.isFloat && type.bits === 8 ? NaN : 0;
+        if (!type.isFloat) return Math.min(Math.max(roundToEven(64 * f32(input / scale)), -127), 127);
+        const factor = name === 'mxQuantize' ? scale : f32(scale * t);
+        return factor === 0 ? 0 * (input < 0 || Object.is(input, -0) ? -1 : 1) : f32(input / factor);
+    };
+}
+
 /** Computes the bytes that the outputs will have: {name: Uint8Array}. `descs` has the
  * descriptions by name. `bytes` has all tensors' bytes from before, including the outputs':
  * {name: Uint8Array}. */
@@ -318,12 +369,19 @@ export function expected(row, descs, bytes, attributes = {}) {
         formula = ({input}, type) => quantized(f32(input / scale), zeroPoint, type);
     }
     if (row.name === 'dynamicQuantize') formula = chooseBlocks({types, descs, shape, read, write}, attributes);
+    if (/^(mx|nvfp4)Quantize$/.test(row.name))
+        formula = chooseFormat({name: row.name, types, descs, shape, read, write}, attributes);
+    if (row.name === 'mxDequantize') {
+        const unit = types.input.isFloat ? 1 : 1 / 64;
+        formula = ({input, scale}) => f32(input * unit * scale);
+    }
     for (const index of indices(shape)) {
         const values = {};
         for (const name of inputs) {
-            const isZero = zeroPoints.includes(name) && types[name]?.isFloat;
-            values[name] = isZero ? 0
-                : descs[name] ? read(name, index) : absent(row.name, zeroType(name));
+            const isZeroPoint = zeroPoints.includes(name);
+            if (isZeroPoint && types[name]?.isFloat) values[name] = 0;
+            else if (descs[name]) values[name] = read(name, index);
+            else if (isZeroPoint) values[name] = absent(row.name, zeroType(name));
         }
         write('output', index, formula(values, types.output, attributes, index), attributes.saturate);
     }

@@ -1,20 +1,23 @@
-// Compares DYNAMIC_QUANTIZE with the reference, and tests which descriptions it refuses.
+// Compares DYNAMIC_QUANTIZE, MX_QUANTIZE and NVFP4_QUANTIZE with the reference, and tests which
+// descriptions they refuse.
 #include <gtest/gtest.h>
 #include <hewn/hewn.h>
 
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "../../reference/block_problems.h"
 #include "../../reference/contents.h"
-#include "../../reference/dynamic_blocks.h"
 #include "../../reference/problems.h"
 #include "../support/emulated.h"
 #include "../support/execution.h"
 #include "../support/executors.h"
+#include "../support/runnable.h"
 #include "../support/variant_fixture.h"
 
 using namespace hewn_test;
@@ -25,8 +28,9 @@ namespace {
 constexpr float INF = std::numeric_limits<float>::infinity(),
                 NOT_A_NUMBER = std::numeric_limits<float>::quiet_NaN();
 
-std::string describe(const DynamicBlocks &problem) {
-    std::string text = "mode " + std::to_string(int(problem.mode)) + ", " +
+std::string describe(const BlockProblem &problem) {
+    std::string text = "mode " + std::to_string(int(problem.mode)) + ", scale mode " +
+                       std::to_string(int(problem.scale_mode)) + ", " +
                        type_name(problem.input.type) + " to " + type_name(problem.output.type) +
                        ", scale " + type_name(problem.scale.type);
     for (size_t d = 0; d < problem.input.sizes.size(); d++)
@@ -39,13 +43,13 @@ std::string describe(const DynamicBlocks &problem) {
 }
 
 // Compiles, executes, and compares all outputs and the memory around them, which is restored.
-testing::AssertionResult check(DynamicBlocks &problem, const std::string &variant,
+testing::AssertionResult check(BlockProblem &problem, const std::string &variant,
                                int32_t max_threads = 1, bool binds = false, bool constant = false) {
     hewn_compile_options options = compile_options(variant.c_str(), max_threads);
-    const hewn_buffer_binding input = problem.input.binding();
+    const std::vector<hewn_buffer_binding> inputs = problem.input_bindings();
     if (constant) {
-        options.constants = &input;
-        options.constant_count = 1;
+        options.constants = inputs.data();
+        options.constant_count = uint32_t(inputs.size());
     }
     OperatorPtr op;
     hewn_device *const device = device_for(variant.c_str());
@@ -54,9 +58,10 @@ testing::AssertionResult check(DynamicBlocks &problem, const std::string &varian
         return testing::AssertionFailure() << compiled << "; " << describe(problem);
     const auto expected = expected_output(problem), before = problem.images();
     std::vector<Tensor *> outputs = problem.outputs();
-    if (!problem.zero_point) outputs.push_back(nullptr);
+    outputs.resize(problem.output_count());
+    const uint32_t constants = constant ? (1u << inputs.size()) - 1 : 0;
     const Outcome outcome =
-        execute(op.get(), binds, {&problem.input}, outputs, nullptr, device, constant);
+        execute(op.get(), binds, problem.inputs(), outputs, nullptr, device, constants);
     const std::string difference = problem.difference(expected);
     problem.restore(before);
     if (outcome.status != HEWN_STATUS_OK) return testing::AssertionFailure() << outcome;
@@ -69,20 +74,31 @@ class BlocksTest : public VariantTest {
 protected:
     // The types that the variant computes.
     std::vector<hewn_data_type> output_types() const {
-        const hewn_data_type own = GetParam().types()[1];
-        if (is_code(own)) return {HEWN_DATA_TYPE_FLOAT8E4M3FN, HEWN_DATA_TYPE_FLOAT8E5M2};
-        return {own, own == HEWN_DATA_TYPE_INT8 ? HEWN_DATA_TYPE_INT4 : HEWN_DATA_TYPE_UINT4};
+        std::set<hewn_data_type> types;
+        for (const DataTypes &all : GetParam().all_types())
+            types.insert(all[facts(GetParam().op()).inputs()]);
+        return {types.begin(), types.end()};
     }
     static std::vector<hewn_data_type> float_types() {
         return {HEWN_DATA_TYPE_FLOAT32, HEWN_DATA_TYPE_FLOAT16, HEWN_DATA_TYPE_BFLOAT16};
     }
+    std::vector<hewn_data_type> scale_types() const {
+        return hewn_test::scale_types(GetParam().op());
+    }
+    bool is_dynamic() const { return GetParam().op() == HEWN_OPERATOR_DYNAMIC_QUANTIZE; }
 
     // A problem with the given blocks, whose tensors are contiguous.
-    DynamicBlocks contiguous(const std::vector<int64_t> &sizes, const std::vector<int64_t> &blocks,
-                             hewn_data_type input, hewn_data_type output, DynamicMode mode,
-                             hewn_data_type scale = HEWN_DATA_TYPE_FLOAT32) const {
-        DynamicBlocks problem{Tensor(input, sizes), Tensor(output, sizes), {}, {}, mode, 0};
-        set_parameters(problem, blocks, scale);
+    BlockProblem contiguous(const std::vector<int64_t> &sizes, const std::vector<int64_t> &blocks,
+                            hewn_data_type input, hewn_data_type output, DynamicMode mode,
+                            Random &random) const {
+        BlockProblem problem{Tensor(input, sizes), Tensor(output, sizes), {}, {}, mode, 0,
+                             GetParam().op()};
+        set_parameters(problem, blocks, random.pick(scale_types()));
+        problem.scale_mode = reference::MxScaleMode(random.integer(0, 2));
+        if (problem.tensor_scale && random.one_in(2)) {
+            problem.gives_tensor_scale = true;
+            set_float(*problem.tensor_scale, 0, power_of_two(int(random.integer(-12, 4))) * 1.1f);
+        }
         return problem;
     }
 };
@@ -92,9 +108,9 @@ TEST_P(BlocksTest, RandomLayouts) {
     Random random = this->random();
     for (int i = 0; i < (EMULATED ? 100 : 600); i++) {
         const hewn_data_type y = random.pick(output_types());
-        DynamicBlocks problem =
-            random_blocks_problem(random.pick(float_types()), y, random.pick(float_types()),
-                                  random.pick(modes_of(y)), random, random.one_in(4) ? 20000 : 600);
+        BlockProblem problem = random_blocks_problem(
+            GetParam().op(), random.pick(float_types()), y, random.pick(scale_types()),
+            random.pick(modes_of(y)), random, random.one_in(4) ? 20000 : 600);
         ASSERT_TRUE(check(problem, GetParam().name, int32_t(random.integer(0, 3)), random.one_in(2),
                           random.one_in(4)))
             << i;
@@ -111,9 +127,9 @@ TEST_P(BlocksTest, RowsAndBlocksOfRows) {
                 for (const int64_t block : {int64_t(16), int64_t(32), int64_t(128), columns}) {
                     if (left_out(random, 10)) continue;
                     const int64_t rows = columns > 1000 ? 3 : random.integer(1, 40);
-                    DynamicBlocks problem =
+                    BlockProblem problem =
                         contiguous({rows, columns}, {1, std::min(block, columns)},
-                                   random.pick(float_types()), y, mode);
+                                   random.pick(float_types()), y, mode, random);
                     fill_normal(problem.input, random);
                     if (random.one_in(3))
                         set_float(problem.input, random.integer(0, rows * columns - 1),
@@ -131,8 +147,8 @@ TEST_P(BlocksTest, ExtremesAtEveryPlace) {
     const hewn_data_type y = output_types()[0];
     for (int64_t columns = 1; columns <= 100; columns += columns < 40 ? 1 : 7) {
         if (left_out(random, 6)) continue;
-        DynamicBlocks problem =
-            contiguous({columns, columns}, {1, columns}, HEWN_DATA_TYPE_FLOAT32, y, modes_of(y)[0]);
+        BlockProblem problem = contiguous({columns, columns}, {1, columns}, HEWN_DATA_TYPE_FLOAT32,
+                                          y, modes_of(y)[0], random);
         for (const float value : {NOT_A_NUMBER, 5.0f, -7.0f, INF, -INF}) {
             fill(problem.input,
                  [&](int64_t i) { set_float(problem.input, i, random.unit() * 2 - 1); });
@@ -174,21 +190,50 @@ TEST_P(BlocksTest, SpecialRanges) {
     };
     for (const hewn_data_type y : output_types()) {
         for (const DynamicMode mode : modes_of(y)) {
-            for (const hewn_data_type scale : float_types()) {
-                for (const float min_scale : {0.0f, 1e-5f, 0x1p-140f}) {
-                    for (const int64_t repeats : {1, 100}) {
-                        if (left_out(random, 10)) continue;
-                        DynamicBlocks problem =
-                            contiguous({int64_t(rows.size()), 3 * repeats}, {1, 3 * repeats},
-                                       HEWN_DATA_TYPE_FLOAT32, y, mode, scale);
-                        if (mode != DynamicMode::full) problem.min_scale = min_scale;
-                        for (int64_t i = 0; i < int64_t(rows.size()) * 3 * repeats; i++)
-                            set_float(problem.input, i,
-                                      rows[size_t(i / (3 * repeats))][size_t(i % 3)]);
+            for (const float min_scale : {0.0f, 1e-5f, 0x1p-140f}) {
+                for (const int64_t repeats : {1, 100}) {
+                    if (left_out(random, 10) || (min_scale != 0 && !is_dynamic())) continue;
+                    BlockProblem problem =
+                        contiguous({int64_t(rows.size()), 3 * repeats}, {1, 3 * repeats},
+                                   HEWN_DATA_TYPE_FLOAT32, y, mode, random);
+                    if (mode != DynamicMode::full) problem.min_scale = min_scale;
+                    for (int64_t i = 0; i < int64_t(rows.size()) * 3 * repeats; i++)
+                        set_float(problem.input, i, rows[size_t(i / (3 * repeats))][size_t(i % 3)]);
+                    for (const hewn_data_type scale : scale_types()) {
+                        set_parameters(problem, {1, 3 * repeats}, scale);
                         ASSERT_TRUE(check(problem, GetParam().name));
                     }
                 }
             }
+        }
+    }
+}
+
+// Magnitudes with every exponent, and with fractions where a power of two for a scale changes.
+TEST_P(BlocksTest, EveryExponent) {
+    constexpr int64_t COLUMNS = 16;
+    Random random = this->random();
+    std::vector<float> largest;
+    for (uint32_t exponent = 0; exponent < 255; exponent++) {
+        for (uint32_t bit = 16; bit <= 23; bit++) {  // 1.1, 1.11 and so on, for all element types
+            const uint32_t fraction = 0x800000 - (1u << (39 - bit));
+            for (const uint32_t near : {fraction - 1, fraction, fraction + 1})
+                largest.push_back(reference::from_bits(exponent << 23 | (near & 0x7fffff)));
+        }
+    }
+    const int64_t rows = int64_t(largest.size());
+    for (const hewn_data_type y : output_types()) {
+        for (const auto scale_mode : {0, 1, 2}) {
+            if (left_out(random, 4) || (is_dynamic() && scale_mode > 0)) continue;
+            BlockProblem problem = contiguous({rows, COLUMNS}, {1, COLUMNS}, HEWN_DATA_TYPE_FLOAT32,
+                                              y, modes_of(y)[0], random);
+            problem.scale_mode = reference::MxScaleMode(scale_mode);
+            fill(problem.input, [&](int64_t i) {
+                const float most = largest[size_t(i / COLUMNS)];
+                const float part = float(random.integer(-512, 512)) / 512;
+                set_float(problem.input, i, i % COLUMNS == 0 ? -most : most * part);
+            });
+            ASSERT_TRUE(check(problem, GetParam().name));
         }
     }
 }
@@ -204,7 +249,7 @@ TEST_P(BlocksTest, AllMaximaOf16Bits) {
         for (const DynamicMode mode : modes_of(y)) {
             const int64_t step = EMULATED ? 16 : 1, first = random.integer(0, step - 1),
                           rows = (infinity - first) / step + 1;
-            DynamicBlocks problem = contiguous({rows, COLUMNS}, {1, COLUMNS}, x, y, mode);
+            BlockProblem problem = contiguous({rows, COLUMNS}, {1, COLUMNS}, x, y, mode, random);
             for (int64_t row = 0; row < rows; row++) {
                 const int64_t most = first + row * step;
                 for (int64_t i = 0; i < COLUMNS; i++) {
@@ -235,16 +280,15 @@ TEST_P(BlocksTest, Slices) {
         {{3, 100001}, {1, 100001}},  // rows that are longer than a box
     };
     for (const auto &[sizes, blocks] : shapes) {
-        if (left_out(random, 4)) continue;
-        DynamicBlocks problem = contiguous(sizes, blocks, HEWN_DATA_TYPE_FLOAT32, y, mode);
+        if (left_out(random, 4) || (blocks[0] > 1 && blocks[1] > 1 && !is_dynamic())) continue;
+        BlockProblem problem = contiguous(sizes, blocks, HEWN_DATA_TYPE_FLOAT32, y, mode, random);
         fill_normal(problem.input, random);
         for (const int32_t slices : {1, 2, 7, 64})
             ASSERT_TRUE(check(problem, GetParam().name, slices, slices == 2)) << slices;
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(, BlocksTest, testing::ValuesIn(variants_of("dynamic_quantize")),
-                         variant_name);
+INSTANTIATE_TEST_SUITE_P(, BlocksTest, testing::ValuesIn(block_variants()), variant_name);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(BlocksTest);
 
 // ---- What is refused ----
@@ -252,9 +296,10 @@ GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(BlocksTest);
 class BlocksErrors : public testing::Test {
 protected:
     // Expects that compile refuses a description with this status and message.
-    void refused(const std::vector<std::optional<Spec>> &tensors,
-                 const std::vector<int32_t> &attributes, hewn_status status,
-                 const std::string &message, hewn_feature_level level = HEWN_FEATURE_LEVEL_NEWEST) {
+    static void refused_by(hewn_operator_type op, const std::vector<std::optional<Spec>> &tensors,
+                           const std::vector<int32_t> &attributes, hewn_status status,
+                           const std::string &message,
+                           hewn_feature_level level = HEWN_FEATURE_LEVEL_NEWEST) {
         TensorDescs descs;
         for (const auto &tensor : tensors)
             descs.push_back(tensor ? std::optional(tensor->desc()) : std::nullopt);
@@ -262,10 +307,16 @@ protected:
         options.feature_level = level;
         OperatorPtr none;
         const Outcome outcome =
-            compile(Description(HEWN_OPERATOR_DYNAMIC_QUANTIZE, std::move(descs), attributes),
-                    &options, none);
+            compile(Description(op, std::move(descs), attributes), &options, none);
         EXPECT_EQ(outcome.status, status) << outcome;
-        EXPECT_EQ(outcome.message, "DYNAMIC_QUANTIZE" + message);
+        EXPECT_EQ(outcome.message, message);
+    }
+    static void refused(const std::vector<std::optional<Spec>> &tensors,
+                        const std::vector<int32_t> &attributes, hewn_status status,
+                        const std::string &message,
+                        hewn_feature_level level = HEWN_FEATURE_LEVEL_NEWEST) {
+        refused_by(HEWN_OPERATOR_DYNAMIC_QUANTIZE, tensors, attributes, status,
+                   "DYNAMIC_QUANTIZE" + message, level);
     }
 
     const Spec x{HEWN_DATA_TYPE_FLOAT32, {4, 64}}, y{HEWN_DATA_TYPE_INT8, {4, 64}},
@@ -329,6 +380,40 @@ TEST_F(BlocksErrors, TypesAndLevels) {
             "BFLOAT16");
     refused({x, y, s, z}, {ASYMMETRIC}, HEWN_STATUS_UNSUPPORTED,
             ": needs feature level hewn, compiled at 6.2", HEWN_FEATURE_LEVEL_6_2);
+}
+
+TEST_F(BlocksErrors, Mx) {
+    const Spec f{HEWN_DATA_TYPE_FLOAT8E4M3FN, {4, 64}},
+        power{HEWN_DATA_TYPE_FLOAT8E8M0, {4, 64}, {2, 1}, {1, 32}};
+    const auto refused = [](const std::vector<std::optional<Spec>> &tensors, int32_t mode,
+                            hewn_status status, const std::string &message) {
+        refused_by(HEWN_OPERATOR_MX_QUANTIZE, tensors, {mode}, status, "MX_QUANTIZE" + message);
+    };
+    refused({x, f, power}, 3, INVALID, ": scale_mode 3 is none of 0 (FLOOR) to 2 (EVEN)");
+    refused({x, f, s}, 0, HEWN_STATUS_UNSUPPORTED,
+            " OutputScaleTensor: FLOAT32 is not supported; feature level hewn has FLOAT8E8M0");
+    refused({x, f, std::nullopt}, 0, INVALID, " OutputScaleTensor: is null");
+    const Spec whole{HEWN_DATA_TYPE_FLOAT8E8M0, {4, 64}, {0, 0}};
+    refused({x, f, whole}, 0, HEWN_STATUS_UNSUPPORTED,
+            " OutputScaleTensor: has blocks along 2 dimensions, expected blocks along one");
+}
+
+TEST_F(BlocksErrors, Nvfp4) {
+    const Spec f{HEWN_DATA_TYPE_FLOAT4E2M1, {4, 64}},
+        scale{HEWN_DATA_TYPE_FLOAT8E4M3FN, {4, 64}, {4, 1}, {1, 16}},
+        one{HEWN_DATA_TYPE_FLOAT32, {1, 1}};
+    const auto refused = [](const std::vector<std::optional<Spec>> &tensors, hewn_status status,
+                            const std::string &message) {
+        refused_by(HEWN_OPERATOR_NVFP4_QUANTIZE, tensors, {}, status, "NVFP4_QUANTIZE" + message);
+    };
+    refused({x, one, f, scale, one}, INVALID,
+            " OutputTensorScaleTensor: is given, and TensorScaleTensor is, too; expected one of "
+            "them");
+    refused({x, std::nullopt, f, scale, std::nullopt}, INVALID,
+            " OutputTensorScaleTensor: is missing, and TensorScaleTensor is, too; expected one of "
+            "them");
+    refused({x, one, y, scale, std::nullopt}, HEWN_STATUS_UNSUPPORTED,
+            " OutputTensor: INT8 is not supported; feature level hewn has FLOAT4E2M1");
 }
 
 }  // namespace
