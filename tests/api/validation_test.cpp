@@ -48,7 +48,8 @@ std::string level_name(hewn_feature_level level) {
 
 // ---- The table of operators, as hewn_get_operator tells it --------------------------------------
 
-uint32_t index_of(hewn_operator_type op) {
+// The operator's number in the table. A build for few operators may lack it.
+std::optional<uint32_t> find(hewn_operator_type op) {
     hewn_operator_info info{};
     info.struct_size = sizeof info;
     for (uint32_t i = 0; i < hewn_operator_count(); i++) {
@@ -56,8 +57,9 @@ uint32_t index_of(hewn_operator_type op) {
             info.type == op)
             return i;
     }
-    throw std::logic_error("no operator has the number " + std::to_string(op));
+    return std::nullopt;
 }
+uint32_t index_of(hewn_operator_type op) { return find(op).value(); }
 
 hewn_operator_info info_of(hewn_operator_type op, hewn_feature_level level) {
     hewn_operator_info info{};
@@ -148,19 +150,21 @@ std::string types_text(const Types &types) {
 // An operator as the tests know it: its names, and types that it accepts.
 struct Operator {
     hewn_operator_type op;
-    const char *name;
+    std::string name;
     Types types;
-    std::vector<const char *> tensors;
+    std::vector<std::string> tensors;
 };
 
 Operator operator_of(hewn_operator_type op, const std::string &signature) {
-    const hewn_operator_info info = info_of(op, HEWN_FEATURE_LEVEL_NEWEST);
-    Operator result = {op, info.directml_name, operand_types(op, signature), {}};
-    for (size_t i = 0; i < info.tensor_count; i++) {
-        const auto tensor = tensor_info_of(op, i, HEWN_FEATURE_LEVEL_NEWEST);
-        result.tensors.push_back(tensor.name);
+    const OperatorFacts &known = facts(op);
+    Operator result = {op, known.name, operand_types(op, signature), {}};
+    for (char &c : result.name) c = char(std::toupper(static_cast<unsigned char>(c)));
+    for (size_t i = 0; i < known.tensors.size(); i++) {
+        result.tensors.push_back(known.tensors[i].name);
         // A scale that may be absent is an output then (NVFP4_QUANTIZE).
-        if (tensor.optional && tensor.role == HEWN_TENSOR_ROLE_SCALE) result.types[i] = 0;
+        if (known.is_scale(i) && find(op) &&
+            tensor_info_of(op, i, HEWN_FEATURE_LEVEL_NEWEST).optional)
+            result.types[i] = 0;
     }
     return result;
 }
@@ -173,10 +177,11 @@ const Operator ADD = operator_of(HEWN_OPERATOR_ADD, "f32"),
                DEQUANTIZE_63 = operator_of(HEWN_OPERATOR_DEQUANTIZE, "u8_f32"),
                QADD = operator_of(HEWN_OPERATOR_QUANTIZED_LINEAR_ADD, "u8_i8_u8");
 
-// All operators of the table, each with the first types that it takes.
+// All operators of the build, each with the first types that it takes.
 const std::vector<Operator> OPERATORS = [] {
     std::vector<Operator> operators;
     for (const OperatorFacts &op : all_operators()) {
+        if (!find(op.type)) continue;
         std::string signature;
         for (const size_t t : op.signature) {
             const int like = op.tensors[t].like;
