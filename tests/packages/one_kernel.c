@@ -1,9 +1,10 @@
-/* For a library that has only quantize_linear_f32_u8: it refuses every other operator and kernel by
- * name, and its table has only the operators of that kernel. With an argument, the library was also
- * built with HEWN_FEATURE_LEVEL=6.2. */
+/* For a library or a program that has only quantize_linear_f32_u8: every other operator and kernel
+ * is refused by name. The first argument is how many operators the library was built with. With a
+ * second one, it was built with HEWN_FEATURE_LEVEL=6.2. */
 #include <hewn/hewn.h>
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int failed = 0;
@@ -84,7 +85,6 @@ static void expect_table(uint32_t count) {
 }
 
 int main(int argc, char **argv) {
-    (void)argv;
     const int64_t sizes[] = {4}, repeat[] = {0};
     const hewn_tensor_desc x = {sizeof x, HEWN_DATA_TYPE_FLOAT32, 1, sizes, NULL, NULL},
                            q = {sizeof q, HEWN_DATA_TYPE_UINT8, 1, sizes, NULL, NULL};
@@ -95,18 +95,21 @@ int main(int argc, char **argv) {
                                                 HEWN_PRECISION_FLOAT32, 0};
     const hewn_tensor_desc q_i8 = {sizeof q_i8, HEWN_DATA_TYPE_INT8, 1, sizes, NULL, NULL},
                            zero_i8 = {sizeof zero_i8, HEWN_DATA_TYPE_INT8, 1, sizes, repeat, NULL};
+    const hewn_dequantize_linear_desc dequantize = {sizeof dequantize, &q, &scale, &zero, &x};
     hewn_quantize_linear_desc to_i8 = quantize;
     to_i8.zero_point_tensor = &zero_i8;
     to_i8.output_tensor = &q_i8;
     expect(HEWN_OPERATOR_QUANTIZE_LINEAR, &quantize, HEWN_STATUS_OK, "");
     expect(HEWN_OPERATOR_QUANTIZE_LINEAR, &to_i8, HEWN_STATUS_UNSUPPORTED,
            "no kernel quantize_linear_f32_i8");
+    const int is_whole = argc < 2; /* the library, of which the program links one kernel */
     expect(HEWN_OPERATOR_ADD, &add, HEWN_STATUS_UNSUPPORTED,
-           "this build of hewn has no kernel of ADD:");
-    expect(HEWN_OPERATOR_DEQUANTIZE_LINEAR, NULL, HEWN_STATUS_UNSUPPORTED,
-           "this build of hewn has no kernel of DEQUANTIZE_LINEAR:");
+           is_whole ? "no kernel add_f32" : "this build of hewn has no kernel of ADD:");
+    expect(HEWN_OPERATOR_DEQUANTIZE_LINEAR, &dequantize, HEWN_STATUS_UNSUPPORTED,
+           is_whole ? "no kernel dequantize_linear_u8_f32"
+                    : "this build of hewn has no kernel of DEQUANTIZE_LINEAR:");
     expect(0, NULL, HEWN_STATUS_INVALID_ARGUMENT, "0 is no operator type");
-    expect_table(argc > 1 ? 1 : 2);
-    if (argc > 1) expect_level(&quantize);
+    if (!is_whole) expect_table((uint32_t)atoi(argv[1]));
+    if (argc > 2) expect_level(&quantize);
     return failed;
 }

@@ -49,8 +49,8 @@ link "$source/tests/packages/one_kernel.c" level_one_kernel "$odd/level_build/li
 link "$scratch/empty.c" sum -Wl,-u,hewn_compile,-u,hewn_execute,-u,hewn_destroy_operator \
     "$odd/sum_build/libhewn.a"
 
-"$scratch/one_kernel"
-"$scratch/level_one_kernel" 6.2
+"$scratch/one_kernel" 2
+"$scratch/level_one_kernel" 1 6.2
 names=$("$nm" -C "$scratch/app")
 if ! grep forms_of_quantize_linear <<<"$names" ||
     grep -E 'forms_of_(quantized_linear_add|dequantize_linear)|find_folded_factors|halide_double_to_string' \
